@@ -1,0 +1,55 @@
+"""What to do: the outputs of the scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerUp:
+    """A table that could have been updated instead, and its standing in the ordering."""
+
+    table: str
+    benefit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Why an update was chosen."""
+
+    ordering: str
+    benefit: float
+    """Marginal benefit: priority times freshness gained per second of expected execution."""
+    delta: float
+    cost: float
+    waiting: int
+    runners_up: tuple[RunnerUp, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartUpdate:
+    """Update a table, on a track, with everything pending up to a time stamp."""
+
+    table: str
+    track: int
+    upto: float
+    rebuild: bool = False
+    decision: Decision | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WakeAt:
+    """Send a TimerFired at this moment."""
+
+    time: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp:
+    """A table has failed too often: it waits for the user, and its dependents wait with it."""
+
+    table: str
+    reason: str
+
+
+Command = StartUpdate | WakeAt | GiveUp

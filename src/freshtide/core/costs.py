@@ -1,0 +1,69 @@
+"""Execution times: E(n) = alpha + beta * n, learnt from recent updates (Golab et al. 2011, section 2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostModel:
+    """Expected execution time of an update that adds n seconds of data.
+
+    A least-squares line over the observations, each counting `memory` times as much as the next younger
+    one, so that the model follows a table that grows or a machine that slows down.
+    """
+
+    memory: float = 0.9
+    prior_alpha: float = 0.5
+    prior_beta: float = 0.0
+    weight: float = 0.0
+    sum_n: float = 0.0
+    sum_e: float = 0.0
+    sum_nn: float = 0.0
+    sum_ne: float = 0.0
+
+    @classmethod
+    def given(cls, alpha: float, beta: float) -> CostModel:
+        """A model with known coefficients and nothing observed yet."""
+        return cls(prior_alpha=alpha, prior_beta=beta)
+
+    @classmethod
+    def learnt_from(cls, observations: Iterable[tuple[float, float]]) -> CostModel:
+        """A model that has seen these (n, execution time) pairs, oldest first."""
+        model = cls()
+        for n, execution in observations:
+            model = model.observed(n, execution)
+        return model
+
+    def observed(self, n: float, execution: float) -> CostModel:
+        """The model after one more update."""
+        keep = self.memory
+        return replace(
+            self,
+            weight=self.weight * keep + 1.0,
+            sum_n=self.sum_n * keep + n,
+            sum_e=self.sum_e * keep + execution,
+            sum_nn=self.sum_nn * keep + n * n,
+            sum_ne=self.sum_ne * keep + n * execution,
+        )
+
+    @property
+    def coefficients(self) -> tuple[float, float]:
+        """(alpha, beta), both at least zero and never both zero."""
+        if self.weight == 0.0:
+            return self.prior_alpha, self.prior_beta
+        mean_n, mean_e = self.sum_n / self.weight, self.sum_e / self.weight
+        variance = self.sum_nn / self.weight - mean_n * mean_n
+        covariance = self.sum_ne / self.weight - mean_n * mean_e
+        # Updates of one size say nothing about the slope: a relative spread below a percent is noise.
+        beta = max(0.0, covariance / variance) if variance > (0.01 * mean_n) ** 2 else 0.0
+        alpha = mean_e - beta * mean_n
+        if alpha < 0.0:
+            alpha, beta = 0.0, mean_e / mean_n
+        return alpha, beta
+
+    def expected(self, n: float) -> float:
+        """E(n), at least a microsecond so that benefit per second is always defined."""
+        alpha, beta = self.coefficients
+        return max(alpha + beta * n, 1e-6)

@@ -1,0 +1,86 @@
+"""Cuts: up to where a table's rows are final, and how far an update can take it.
+
+A derived table at freshness F holds what its query, expanded down to base tables, gives over the base
+rows stamped up to F. Two questions follow, answered here for every shape of graph:
+
+- `closed_before(table, cut)`: the first time stamp whose rows could still differ between the table as of
+  `cut` and the table as of any later moment. Rows before it are final: dependents read them as stored, and
+  the table's own next update leaves them alone. Rows from it on are open.
+- `reach(table, cut)`: the freshness that an update to `cut` gives. It is the cut itself, except for views that
+  emit closed buckets only: they move from one closing of a bucket to the next.
+
+With a base table the rows up to the cut are final: `closed_before = cut + 1`. A row of a view stamped t, in buckets of
+grain g and with lookback L, depends on source rows stamped in `[floor(t) - L, floor(t) + g + L)`, so it is final once the
+sources are final up to there. All instants are whole microseconds; None stands for "nothing is final".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from freshtide.core.grains import INSTANT
+from freshtide.core.instants import micros
+from freshtide.core.tables import Maintenance, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The cut arithmetic over the tables of one graph."""
+
+    tables: Mapping[str, Table]
+
+    def closed_before(self, name: str, cut: int) -> int | None:
+        """Rows of the table stamped before this are the same as of `cut` and as of any later cut."""
+        table = self.tables[name]
+        if table.is_base:
+            return cut + 1
+        reach_back = self._reach_back(table)
+        if reach_back is None:
+            return None
+        closed = cut + 1
+        for source in table.sources:
+            source_closed = self.closed_before(source, cut)
+            if source_closed is None:
+                return None
+            closed = min(closed, source_closed)
+        return (table.grain or INSTANT).floor(closed - reach_back)
+
+    def reach(self, name: str, cut: int) -> int | None:
+        """The freshness that an update to `cut` gives; None where no bucket has closed by then."""
+        if not self.tables[name].emits_closed_buckets:
+            return cut
+        closed = self.closed_before(name, cut)
+        return None if closed is None else self._first_cut_closing(name, closed)
+
+    def appends_only(self, name: str) -> bool:
+        """Whether rows, once in the table, stay as they are, and its past can be cut out by time stamp.
+
+        The table as of `cut` is then its rows stamped before `closed_before(table, cut)`.
+        """
+        table = self.tables[name]
+        if table.is_base or table.emits_closed_buckets:
+            return True
+        return table.maintain is Maintenance.APPEND and table.exact_time
+
+    def lookback(self, name: str) -> int:
+        """How far before its own rows a table's update must read its sources."""
+        return micros(self.tables[name].lookback or 0.0)
+
+    def _first_cut_closing(self, name: str, before: int) -> int:
+        """The smallest cut at which every row stamped before `before` is final."""
+        table = self.tables[name]
+        if table.is_base:
+            return before - 1
+        wanted = (table.grain or INSTANT).ceil(before) + (self._reach_back(table) or 0)
+        return max(self._first_cut_closing(source, wanted) for source in table.sources)
+
+    def _reach_back(self, table: Table) -> int | None:
+        """How long a row stays open after its sources have passed it; None: for ever."""
+        if table.maintain is Maintenance.FULL:
+            return None
+        if table.maintain is Maintenance.APPEND:
+            if table.exact_time:
+                return 0
+            return micros(table.lookback) if table.lookback is not None else None
+        return micros(table.lookback or 0.0)

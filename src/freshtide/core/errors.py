@@ -1,0 +1,82 @@
+"""Errors a user can act on: what is wrong, where, and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The place in a user's project that something was declared at."""
+
+    file: str
+    line: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class FreshtideError(Exception):
+    """Base of all errors meant for users. `way_out` says what to do about it."""
+
+    def __init__(self, message: str, *, way_out: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.way_out = way_out
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.way_out}" if self.way_out else self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with a project."""
+
+    message: str
+    origin: Origin | None = None
+    way_out: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.origin}: " if self.origin else ""
+        return f"{place}{self.message}" + (f" {self.way_out}" if self.way_out else "")
+
+
+class ProjectError(FreshtideError):
+    """The project is wrong: nothing runs until every problem is mended."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class DurationError(FreshtideError):
+    """A duration that cannot be understood."""
+
+
+class TimestampError(FreshtideError):
+    """A timestamp that cannot be understood."""
+
+
+class UnknownTableError(FreshtideError):
+    """A table name nobody declared."""
+
+    def __init__(self, name: str, *, known: Iterable[str]) -> None:
+        super().__init__(f"There is no table '{name}'.", way_out=suggestion(name, known))
+
+
+class RunFailedError(FreshtideError):
+    """A run that could not do its work."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A hint towards the name that was probably meant."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean '{close[0]}'?"
+    if not names:
+        return "None is declared."
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"Known: {shown}."

@@ -1,0 +1,65 @@
+"""What happened: the inputs of the scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataArrived:
+    """New data for a base table, complete up to a time stamp."""
+
+    table: str
+    timestamp: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateFinished:
+    """An update has been committed."""
+
+    table: str
+    track: int
+    freshness: float
+    safe: float
+    """No row stamped up to here can still arrive: dependents may be updated to it."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateFailed:
+    """An update ended without a commit; its data is still pending."""
+
+    table: str
+    track: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimerFired:
+    """A moment the scheduler asked for with WakeAt has come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePaused:
+    """The user wants no more updates of a table for now."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableResumed:
+    """A paused or failed table takes part again."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildRequested:
+    """A table is to be computed anew, as of the freshness it has."""
+
+    table: str
+
+
+Event = (
+    DataArrived | UpdateFinished | UpdateFailed | TimerFired | TablePaused | TableResumed | RebuildRequested
+)

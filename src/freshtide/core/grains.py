@@ -1,0 +1,108 @@
+"""Grains: the width of the time buckets that a view groups by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from freshtide.core.durations import format_duration
+from freshtide.core.instants import MICROS_PER_SECOND, datetime_of, micros_of, seconds
+
+CALENDAR_UNITS = ("week", "month", "quarter", "year")
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """Buckets of a fixed width, aligned to the epoch, or of a calendar unit (in UTC).
+
+    Exactly one of the two is set; a width of zero is the grain of single instants, in which every
+    timestamp is a bucket of its own.
+    """
+
+    width: int = 0
+    unit: str | None = None
+
+    @classmethod
+    def of_seconds(cls, width: float) -> Grain:
+        return cls(width=round(width * MICROS_PER_SECOND))
+
+    @classmethod
+    def of_unit(cls, unit: str) -> Grain | None:
+        """The grain of a `date_trunc` unit, or None where there is none of that name."""
+        lowered = unit.lower()
+        aliases = {"mon": "month", "mm": "month", "yyyy": "year", "yy": "year", "dd": "day"}
+        name = aliases.get(lowered, lowered)
+        fixed = {"microsecond": 1, "millisecond": 1_000, "second": 1_000_000}
+        fixed |= {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
+        if name in fixed:
+            return cls(width=fixed[name])
+        return cls(unit=name) if name in CALENDAR_UNITS else None
+
+    @property
+    def is_instant(self) -> bool:
+        return self.unit is None and self.width == 0
+
+    def floor(self, at: int) -> int:
+        """Start of the bucket that holds the instant (microseconds)."""
+        if self.unit is None:
+            return at - at % self.width if self.width else at
+        return micros_of(_calendar_floor(datetime_of(seconds(at)), self.unit))
+
+    def ceil(self, at: int) -> int:
+        """The first bucket start at or after the instant (microseconds)."""
+        start = self.floor(at)
+        if start == at:
+            return at
+        if self.unit is None:
+            return start + self.width
+        return micros_of(_next_start(datetime_of(seconds(start)), self.unit))
+
+    def __str__(self) -> str:
+        if self.unit is not None:
+            return self.unit
+        return "instant" if self.is_instant else format_duration(self.width / MICROS_PER_SECOND)
+
+
+INSTANT = Grain()
+
+
+def coarser(first: Grain, second: Grain) -> Grain:
+    """The grain of the wider buckets."""
+    return first if _typical_width(first) >= _typical_width(second) else second
+
+
+def nests_in(finer: Grain, wider: Grain) -> bool:
+    """Whether every bucket start of the wider grain is a bucket start of the finer one."""
+    if finer.is_instant or finer == wider:
+        return True
+    if finer.unit is None:
+        if wider.unit is None:
+            return not wider.is_instant and wider.width % finer.width == 0
+        return 86_400_000_000 % finer.width == 0
+    return (
+        finer.unit in {"month", "quarter"} and wider.unit in {"quarter", "year"} and finer.unit != wider.unit
+    )
+
+
+def _typical_width(grain: Grain) -> int:
+    days = {"week": 7, "month": 30, "quarter": 91, "year": 365}
+    return days[grain.unit] * 86_400_000_000 if grain.unit else grain.width
+
+
+def _calendar_floor(moment: datetime, unit: str) -> datetime:
+    day = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
+    if unit == "week":
+        return day - timedelta(days=day.weekday())
+    if unit == "month":
+        return day.replace(day=1)
+    if unit == "quarter":
+        return day.replace(month=3 * ((day.month - 1) // 3) + 1, day=1)
+    return day.replace(month=1, day=1)
+
+
+def _next_start(start: datetime, unit: str) -> datetime:
+    if unit == "week":
+        return start + timedelta(days=7)
+    months = {"month": 1, "quarter": 3, "year": 12}[unit]
+    years, month = divmod(start.month - 1 + months, 12)
+    return start.replace(year=start.year + years, month=month + 1)

@@ -1,0 +1,94 @@
+"""The dependency graph of tables."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from freshtide.core.errors import FreshtideError, UnknownTableError
+from freshtide.core.tables import Table
+
+
+class CycleError(FreshtideError):
+    """Tables that are, in a circle, sources of each other."""
+
+    def __init__(self, cycle: tuple[str, ...]) -> None:
+        self.cycle = cycle
+        super().__init__(
+            f"These tables depend on each other in a circle: {' -> '.join((*cycle, cycle[0]))}.",
+            way_out="Take one of them out of the others' queries.",
+        )
+
+
+class TableGraph(Mapping[str, Table]):
+    """Tables by name, in an order in which sources come before their dependents."""
+
+    def __init__(self, tables: Iterable[Table]) -> None:
+        by_name = {table.name: table for table in tables}
+        for table in by_name.values():
+            for source in table.sources:
+                if source not in by_name:
+                    raise UnknownTableError(source, known=by_name)
+        self._tables = {name: by_name[name] for name in _sources_first(by_name)}
+
+    def __getitem__(self, name: str) -> Table:
+        try:
+            return self._tables[name]
+        except KeyError:
+            raise UnknownTableError(name, known=self._tables) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    @cached_property
+    def direct_dependents(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {name: [] for name in self._tables}
+        for table in self._tables.values():
+            for source in dict.fromkeys(table.sources):
+                found[source].append(table.name)
+        return {name: tuple(names) for name, names in found.items()}
+
+    def dependents(self, name: str) -> tuple[str, ...]:
+        """All that is directly or indirectly sourced from the table, sources first."""
+        reached = {self[name].name}
+        for table in self._tables.values():
+            if reached.intersection(table.sources):
+                reached.add(table.name)
+        return tuple(other for other in self._tables if other in reached and other != name)
+
+    def ancestors(self, name: str) -> tuple[str, ...]:
+        """All that directly or indirectly serves as a source of the table, sources first."""
+        wanted = set(self[name].sources)
+        for other in reversed(self._tables):
+            if other in wanted:
+                wanted.update(self._tables[other].sources)
+        return tuple(other for other in self._tables if other in wanted)
+
+    def for_feed(self, feed: str) -> tuple[Table, ...]:
+        return tuple(table for table in self._tables.values() if table.feed == feed)
+
+    def level(self, name: str) -> int:
+        """0 for base tables, else one more than the highest level among the sources."""
+        return self._levels[self[name].name]
+
+    @cached_property
+    def _levels(self) -> dict[str, int]:
+        levels: dict[str, int] = {}
+        for table in self._tables.values():
+            levels[table.name] = 1 + max((levels[source] for source in table.sources), default=-1)
+        return levels
+
+
+def _sources_first(tables: Mapping[str, Table]) -> list[str]:
+    sorter = graphlib.TopologicalSorter({name: table.sources for name, table in tables.items()})
+    try:
+        return list(sorter.static_order())
+    except graphlib.CycleError as error:
+        raise CycleError(tuple(error.args[1][:-1])) from None

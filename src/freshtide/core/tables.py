@@ -1,0 +1,181 @@
+"""Feeds and tables as declared: immutable, complete, independent of how they were written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from freshtide.core.errors import Origin
+from freshtide.core.grains import Grain
+
+
+class FileFormat(StrEnum):
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+class Duplicates(StrEnum):
+    """What happens to a file whose content has been seen before in its feed."""
+
+    SKIP = "skip"
+    LOAD = "load"
+
+
+class SchemaChange(StrEnum):
+    """What happens to a file that has other columns than its feed declares."""
+
+    FAIL = "fail"
+    EVOLVE = "evolve"
+
+
+class TimestampFrom(StrEnum):
+    """Where a file's timestamp comes from."""
+
+    NAME = "name"
+    CONTENT = "content"
+    MODIFIED = "modified"
+
+
+class Maintenance(StrEnum):
+    """How a derived table is brought up to date."""
+
+    APPEND = "append"
+    PARTITIONS = "partitions"
+    FULL = "full"
+
+
+class Emit(StrEnum):
+    """Whether a bucketed view shows unfinished buckets."""
+
+    ALL = "all"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a feed; the type is a Spark SQL type."""
+
+    name: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """When a file counts as complete.
+
+    With a marker (`{name}.done`) it is complete once the marker exists. Otherwise once it has not
+    changed for `quiet` seconds; 0 is for producers that rename complete files into place.
+    """
+
+    quiet: float = 1.0
+    marker: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """Files of one kind that keep arriving under a folder."""
+
+    name: str
+    path: str
+    """A glob, absolute or relative to the project: `landing/cpu/**/*.csv`."""
+    format: FileFormat
+    schema: tuple[Column, ...]
+    time_column: str
+    time_format: str | None = None
+    """A Spark datetime pattern, `epoch_seconds` or `epoch_millis`; None for ISO 8601."""
+    timestamp_from: TimestampFrom = TimestampFrom.CONTENT
+    name_pattern: str | None = None
+    """For `timestamp_from: name`: the file name with strptime codes and `*`, e.g. `cpu_%Y%m%d%H%M*.csv`."""
+    settling: Settling = Settling()
+    lateness: float | None = None
+    """How long after its timestamp a row may still arrive. None: 0, or with punctuation only that counts."""
+    punctuation: str | None = None
+    """A glob for punctuation files, which hold one timestamp: nothing older will arrive."""
+    period: float | None = None
+    duplicates: Duplicates = Duplicates.SKIP
+    on_schema_change: SchemaChange = SchemaChange.FAIL
+    header: bool = True
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str = "\\"
+    multiline: bool = False
+    encoding: str = "utf-8"
+    null_value: str = ""
+    origin: Origin | None = None
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReference:
+    """A place in a SQL text (character offsets) that names a source."""
+
+    source: str
+    start: int
+    end: int
+    aliased: bool
+    """Whether the text gives it an alias of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlQuery:
+    """A SELECT as the user wrote it, with the places where it names its sources."""
+
+    text: str
+    references: tuple[SourceReference, ...]
+    first_line: int = 1
+    """Line of the file at which the text starts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionQuery:
+    """A Python function from DataFrames, one parameter per source, to a DataFrame."""
+
+    function: Callable[..., Any] = field(compare=False)
+    parameters: Mapping[str, str]
+    """Parameter name to source name, in the order of the parameters."""
+    fingerprint: str
+
+
+Query = SqlQuery | FunctionQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A base table (it has a feed) or a derived table (it has sources)."""
+
+    name: str
+    query: Query
+    feed: str | None = None
+    sources: tuple[str, ...] = ()
+    priority: float = 1.0
+    target_lag: float | None = None
+    period: float | None = None
+    """Base tables: the feed's. Derived tables: the largest among the ancestors."""
+    time_column: str | None = None
+    maintain: Maintenance = Maintenance.FULL
+    grain: Grain | None = None
+    lookback: float | None = None
+    emit: Emit = Emit.ALL
+    linear: bool = False
+    """Whether new result rows come from joining new source rows with all others (inner joins, no grouping)."""
+    exact_time: bool = True
+    """Whether a row stamped t appears as soon as the sources have reached t, and never later."""
+    partition_by: tuple[str, ...] = ()
+    comment: str | None = None
+    maintenance_reason: str = ""
+    origin: Origin | None = None
+
+    @property
+    def is_base(self) -> bool:
+        return self.feed is not None
+
+    @property
+    def emits_closed_buckets(self) -> bool:
+        return self.emit is Emit.CLOSED
