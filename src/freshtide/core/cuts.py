@@ -6,12 +6,13 @@ rows stamped up to F. Two questions follow, answered here for every shape of gra
 - `closed_before(table, cut)`: the first time stamp whose rows could still differ between the table as of
   `cut` and the table as of any later moment. Rows before it are final: dependents read them as stored, and
   the table's own next update leaves them alone. Rows from it on are open.
-- `reach(table, cut)`: the freshness that an update to `cut` gives. It is the cut itself, except for views that
-  emit closed buckets only: they move from one closing of a bucket to the next.
+- `reach(table, cut)`: the freshness that an update to `cut` gives. It is the cut itself, except for views
+  that emit closed buckets only: they move from one closing of a bucket to the next.
 
-With a base table the rows up to the cut are final: `closed_before = cut + 1`. A row of a view stamped t, in buckets of
-grain g and with lookback L, depends on source rows stamped in `[floor(t) - L, floor(t) + g + L)`, so it is final once the
-sources are final up to there. All instants are whole microseconds; None stands for "nothing is final".
+With a base table the rows up to the cut are final: `closed_before = cut + 1`. A row of a view stamped t, in
+buckets of grain g and with lookback L, depends on source rows stamped in `[floor(t) - L, floor(t) + g + L)`,
+so it is final once the sources are final up to there. All instants are whole microseconds; None stands for
+"nothing is final".
 """
 
 from __future__ import annotations

@@ -71,19 +71,6 @@ def coarser(first: Grain, second: Grain) -> Grain:
     return first if _typical_width(first) >= _typical_width(second) else second
 
 
-def nests_in(finer: Grain, wider: Grain) -> bool:
-    """Whether every bucket start of the wider grain is a bucket start of the finer one."""
-    if finer.is_instant or finer == wider:
-        return True
-    if finer.unit is None:
-        if wider.unit is None:
-            return not wider.is_instant and wider.width % finer.width == 0
-        return 86_400_000_000 % finer.width == 0
-    return (
-        finer.unit in {"month", "quarter"} and wider.unit in {"quarter", "year"} and finer.unit != wider.unit
-    )
-
-
 def _typical_width(grain: Grain) -> int:
     days = {"week": 7, "month": 30, "quarter": 91, "year": 365}
     return days[grain.unit] * 86_400_000_000 if grain.unit else grain.width

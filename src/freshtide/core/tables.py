@@ -164,7 +164,7 @@ class Table:
     lookback: float | None = None
     emit: Emit = Emit.ALL
     linear: bool = False
-    """Whether new result rows come from joining new source rows with all others (inner joins, no grouping)."""
+    """Whether new rows come from joining new source rows with all others (inner joins, no grouping)."""
     exact_time: bool = True
     """Whether a row stamped t appears as soon as the sources have reached t, and never later."""
     partition_by: tuple[str, ...] = ()
