@@ -86,6 +86,4 @@ def _checked(seconds: float, text: object) -> float:
 
 
 def _not_a_duration(text: object) -> DurationError:
-    return DurationError(
-        f"'{text}' is not a duration.", way_out="Write it like 90s, 5m, 1h30m or '15 minutes'."
-    )
+    return DurationError(f"'{text}' is not a duration.", way_out="Write it like 90s, 5m, 1h30m or '15 minutes'.")

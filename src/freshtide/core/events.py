@@ -60,6 +60,4 @@ class RebuildRequested:
     table: str
 
 
-Event = (
-    DataArrived | UpdateFinished | UpdateFailed | TimerFired | TablePaused | TableResumed | RebuildRequested
-)
+Event = DataArrived | UpdateFinished | UpdateFailed | TimerFired | TablePaused | TableResumed | RebuildRequested

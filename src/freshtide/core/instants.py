@@ -40,9 +40,7 @@ def parse_instant(text: str) -> float:
     try:
         return seconds(micros_of(datetime.fromisoformat(text.strip())))
     except ValueError as error:
-        raise TimestampError(
-            f"'{text}' is not a timestamp.", way_out="Write it like 2026-05-01T12:00:00Z."
-        ) from error
+        raise TimestampError(f"'{text}' is not a timestamp.", way_out="Write it like 2026-05-01T12:00:00Z.") from error
 
 
 def format_instant(instant: float) -> str:

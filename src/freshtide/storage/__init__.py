@@ -1,0 +1,26 @@
+"""Tables on disk: Delta Lake tables, committed through delta-rs without a JVM jar.
+
+The only package that imports deltalake. Parquet files are written beside the log first, by Spark or from
+Arrow, then one commit adds and removes files atomically and carries the update's number, freshness and loaded
+files. The log is the truth: everything else can be rebuilt from it.
+"""
+
+from freshtide.storage.compaction import compact
+from freshtide.storage.records import Counts, LoadedFile, UpdateKind, UpdateRecord
+from freshtide.storage.snapshots import DataFile, Snapshot
+from freshtide.storage.store import Store
+from freshtide.storage.tables import Change, StorageError, StoredTable
+
+__all__ = [
+    "Change",
+    "Counts",
+    "DataFile",
+    "LoadedFile",
+    "Snapshot",
+    "StorageError",
+    "Store",
+    "StoredTable",
+    "UpdateKind",
+    "UpdateRecord",
+    "compact",
+]

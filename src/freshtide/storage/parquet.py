@@ -1,0 +1,128 @@
+"""Parquet files beside a table's log: written from Arrow, or adopted from a folder that Spark wrote.
+
+Until a commit names them they are invisible to every reader.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from freshtide.storage.durability import sync_files
+from freshtide.storage.snapshots import DataFile
+
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def write_arrow(
+    folder: Path, rows: pa.Table, *, number: int, partition_by: tuple[str, ...], time_column: str | None
+) -> list[DataFile]:
+    """Write the rows, one file per partition; no rows, no file."""
+    written = [
+        write_part(folder, part, number=number, partition_values=values, time_column=time_column)
+        for values, part in _by_partition(rows, partition_by)
+    ]
+    sync_files(folder / file.path for file in written)
+    return written
+
+
+def write_part(
+    folder: Path,
+    rows: pa.Table,
+    *,
+    number: int,
+    partition_values: Mapping[str, str | None],
+    time_column: str | None,
+) -> DataFile:
+    """Write rows of one partition, without its partition columns, as one file."""
+    relative = _partition_folder(partition_values) + _file_name(number)
+    path = folder / relative
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(rows, path, compression="zstd")
+    return DataFile.describe(folder, relative, partition_values=partition_values, time_column=time_column)
+
+
+def staging_folder(folder: Path, number: int) -> Path:
+    """A new folder for Spark to write into; the underscore keeps readers and vacuum away."""
+    return folder / "_staging" / f"{number:08d}-{uuid.uuid4().hex}"
+
+
+def adopt_staged(
+    folder: Path, staging: Path, *, number: int, partition_by: tuple[str, ...], time_column: str | None
+) -> list[DataFile]:
+    """Move the Parquet files that Spark wrote to their place under the table's folder."""
+    adopted = []
+    for source in sorted(staging.rglob("*.parquet")):
+        parts = source.relative_to(staging).parts[:-1]
+        values = dict(zip(partition_by, (_partition_value(part) for part in parts), strict=True))
+        relative = "".join(f"{part}/" for part in parts) + _file_name(number)
+        target = folder / relative
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+        file = DataFile.describe(folder, relative, partition_values=values, time_column=time_column)
+        if file.rows:
+            adopted.append(file)
+        else:
+            target.unlink()
+    sync_files(folder / file.path for file in adopted)
+    shutil.rmtree(staging, ignore_errors=True)
+    return adopted
+
+
+def discard_staged(folder: Path) -> None:
+    """Throw away what earlier processes left staged."""
+    shutil.rmtree(folder / "_staging", ignore_errors=True)
+
+
+def _file_name(number: int) -> str:
+    return f"part-{number:08d}-{uuid.uuid4().hex}.parquet"
+
+
+def _by_partition(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[Mapping[str, str | None], pa.Table]]:
+    if not rows.num_rows:
+        return
+    if not partition_by:
+        yield {}, rows
+        return
+    for key in rows.select(partition_by).group_by(list(partition_by)).aggregate([]).to_pylist():
+        mask = None
+        for name in partition_by:
+            column = rows.column(name)
+            matches = pc.is_null(column) if key[name] is None else pc.equal(column, key[name])
+            mask = matches if mask is None else pc.and_(mask, matches)
+        part = rows.filter(mask).drop_columns(list(partition_by))
+        yield {name: serialised(key[name]) for name in partition_by}, part
+
+
+def serialised(value: Any) -> str | None:
+    """A partition value as the Delta protocol writes it."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return str(value).lower()
+        case datetime():
+            return value.strftime("%Y-%m-%d %H:%M:%S.%f")
+        case date():
+            return value.isoformat()
+    return str(value)
+
+
+def _partition_folder(values: Mapping[str, str | None]) -> str:
+    return "".join(
+        f"{name}={_NULL_PARTITION if value is None else quote(value, safe=' ')}/" for name, value in values.items()
+    )
+
+
+def _partition_value(folder: str) -> str | None:
+    value = folder.partition("=")[2]
+    return None if value == _NULL_PARTITION else unquote(value)

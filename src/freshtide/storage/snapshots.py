@@ -1,0 +1,96 @@
+"""The content of a table at one version: a list of files, pinned, prunable by time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from freshtide.storage.records import UpdateRecord
+from freshtide.storage.statistics import delta_statistics, time_bounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A Parquet file of a table. `low` and `high` bound its time column, in microseconds."""
+
+    path: str
+    """Relative to the table's folder."""
+    size: int
+    rows: int
+    partition_values: Mapping[str, str | None]
+    modified_ms: int
+    low: int | None = None
+    high: int | None = None
+    stats: str = field(default="", compare=False, repr=False)
+
+    @classmethod
+    def describe(
+        cls,
+        folder: Path,
+        relative: str,
+        *,
+        partition_values: Mapping[str, str | None],
+        time_column: str | None,
+    ) -> DataFile:
+        """Read the footer of a file that has just been written."""
+        path = folder / relative
+        footer = pq.read_metadata(path)
+        found = path.stat()
+        low, high = time_bounds(footer, time_column)
+        return cls(
+            path=relative,
+            size=found.st_size,
+            rows=footer.num_rows,
+            partition_values=partition_values,
+            modified_ms=found.st_mtime_ns // 1_000_000,
+            low=low,
+            high=high,
+            stats=delta_statistics(footer),
+        )
+
+    def may_hold(self, since: int | None, before: int | None) -> bool:
+        """Whether rows stamped in [since, before) may be in the file."""
+        if since is not None and self.high is not None and self.high < since:
+            return False
+        return not (before is not None and self.low is not None and self.low >= before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One version of a table, with the update that it is the result of."""
+
+    folder: Path
+    version: int
+    schema: pa.Schema
+    spark_schema: str
+    """The schema in Spark's JSON form."""
+    partition_by: tuple[str, ...]
+    files: tuple[DataFile, ...]
+    record: UpdateRecord | None
+
+    @property
+    def number(self) -> int:
+        return self.record.number if self.record else 0
+
+    @property
+    def freshness(self) -> int | None:
+        return self.record.freshness if self.record else None
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+    def between(self, since: int | None, before: int | None) -> tuple[DataFile, ...]:
+        """The files that may hold rows stamped in [since, before)."""
+        return tuple(file for file in self.files if file.may_hold(since, before))
+
+    def paths(self, files: tuple[DataFile, ...]) -> list[str]:
+        return [str(self.folder / file.path) for file in files]

@@ -1,0 +1,25 @@
+"""The folder that holds a warehouse's tables."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from freshtide.storage.tables import StoredTable
+
+
+class Store:
+    """Tables by name, each opened once and kept open: a handle is cheap to keep and dear to get."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._tables: dict[str, StoredTable] = {}
+        self._lock = threading.Lock()
+
+    def table(self, name: str, *, time_column: str | None = None) -> StoredTable:
+        with self._lock:
+            if name not in self._tables:
+                table = StoredTable(self.root / name, time_column=time_column)
+                table.open()
+                self._tables[name] = table
+            return self._tables[name]

@@ -1,0 +1,317 @@
+"""One Delta table and the only way to change it: a compare-and-set on its update number."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Field, PostCommitHookProperties, Schema, Transaction
+from deltalake.exceptions import DeltaError
+from deltalake.transaction import create_table_with_add_actions
+
+from freshtide.core.errors import FreshtideError
+from freshtide.storage import deltalog, parquet
+from freshtide.storage.actions import added, data_files, removed
+from freshtide.storage.durability import sync_files
+from freshtide.storage.records import UpdateRecord
+from freshtide.storage.schemas import nullable
+from freshtide.storage.snapshots import DataFile, Snapshot
+
+_APPLICATION = "freshtide"
+_RECENT_SNAPSHOTS = 64
+_UNREADABLE_FEATURES = ("delta.enableDeletionVectors", "delta.columnMapping.mode")
+# A failing checkpoint hook raises although the commit has landed, so checkpoints are written apart.
+_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+
+
+class StorageError(FreshtideError):
+    """A table on disk that cannot be read or written as asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one update does to a table."""
+
+    record: UpdateRecord
+    at: float
+    """The moment of the commit."""
+    schema: pa.Schema
+    partition_by: tuple[str, ...] = ()
+    add: tuple[DataFile, ...] = ()
+    remove: tuple[DataFile, ...] = ()
+    replace_all: bool = False
+    """Whether the added files are the whole new content, under a schema that may be another one."""
+
+
+class StoredTable:
+    """A Delta table with one writer, and readers that pin snapshots."""
+
+    def __init__(self, folder: Path, *, time_column: str | None) -> None:
+        self.folder = folder
+        self.name = folder.name
+        self.time_column = time_column
+        self._handle: DeltaTable | None = None
+        self._current: Snapshot | None = None
+        self._recent: deque[Snapshot] = deque(maxlen=_RECENT_SNAPSHOTS)
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The newest version; None while the table has never been written."""
+        return self._current
+
+    def open(self) -> Snapshot | None:
+        """Read the log, mending first what a crash may have torn."""
+        parquet.discard_staged(self.folder)
+        deltalog.drop_torn_tail(self.folder)
+        if not deltalog.exists(self.folder):
+            self._handle = self._current = None
+            return None
+        try:
+            self._handle = DeltaTable(self.folder)
+        except (DeltaError, OSError):
+            deltalog.drop_checkpoints(self.folder)
+            self._handle = self._reopened()
+        self._refuse_foreign_features(self._handle)
+        self._install(self._snapshot_of(self._handle))
+        return self._current
+
+    def as_of(self, freshness: int) -> Snapshot | None:
+        """A version of exactly this freshness, where it is still at hand."""
+        for snapshot in reversed(self._recent):
+            if snapshot.freshness == freshness:
+                return snapshot
+        return None
+
+    def write(self, rows: pa.Table, *, number: int, partition_by: tuple[str, ...] = ()) -> list[DataFile]:
+        """Write rows as Parquet, ready to be committed."""
+        return parquet.write_arrow(
+            self.folder, rows, number=number, partition_by=partition_by, time_column=self.time_column
+        )
+
+    def write_part(self, rows: pa.Table, *, number: int, partition_values: Mapping[str, str | None]) -> DataFile:
+        """Write rows of one partition as one durable file, ready to be committed."""
+        file = parquet.write_part(
+            self.folder,
+            rows,
+            number=number,
+            partition_values=partition_values,
+            time_column=self.time_column,
+        )
+        sync_files([self.folder / file.path])
+        return file
+
+    def staging(self, number: int) -> Path:
+        return parquet.staging_folder(self.folder, number)
+
+    def adopt(self, staging: Path, *, number: int, partition_by: tuple[str, ...] = ()) -> list[DataFile]:
+        """Take over the Parquet files that Spark wrote into a staging folder, ready to be committed."""
+        return parquet.adopt_staged(
+            self.folder, staging, number=number, partition_by=partition_by, time_column=self.time_column
+        )
+
+    def commit(self, change: Change) -> Snapshot:
+        """Make the change the next version, unless an update of this number has landed already."""
+        number = change.record.number
+        if self._landed(number):
+            return self._known()
+        schema = Schema.from_arrow(nullable(change.schema))
+        self._prepare_schema(change, schema)
+        try:
+            self._send(change, schema)
+        except DeltaError as error:
+            # The commit may have landed before the error: the log knows.
+            self.open()
+            if not self._landed(number):
+                raise StorageError(f"Update {number} of '{self.name}' could not be committed: {error}") from error
+            return self._known()
+        return self._advance(change)
+
+    def rewrite(self, *, add: tuple[DataFile, ...], remove: tuple[DataFile, ...], at: float) -> Snapshot:
+        """Replace files by others with the same rows; the table's content and number stay."""
+        handle, current = self._opened(), self._known()
+        handle.create_write_transaction(
+            [*removed(remove, at, data_change=False), *added(add, data_change=False)],
+            "append",
+            handle.schema(),
+            list(current.partition_by),
+            commit_properties=CommitProperties(
+                custom_metadata={deltalog.METADATA_KEY: {"kind": "compaction"}}, max_commit_retries=0
+            ),
+            post_commithook_properties=_NO_HOOKS,
+        )
+        return self._landed_snapshot(add, remove, current.record)
+
+    def roll_back(self, number: int, *, at: float) -> None:
+        """Undo the last update where it is beyond a number: its companion in another table never landed."""
+        if self._current is None or not self._landed(number + 1):
+            return
+        handle, current = self._opened(), self._current
+        paths = {unquote(path) for path in deltalog.added_paths(self.folder, current.version)}
+        remove = tuple(file for file in current.files if file.path in paths)
+        before = deltalog.latest_record(self.folder, current.version - 1)
+        handle.create_write_transaction(
+            [*removed(remove, at)],
+            "append",
+            handle.schema(),
+            list(current.partition_by),
+            commit_properties=CommitProperties(
+                custom_metadata={deltalog.METADATA_KEY: {"kind": "rollback"}},
+                max_commit_retries=0,
+                app_transactions=[Transaction(_APPLICATION, number)],
+            ),
+            post_commithook_properties=_NO_HOOKS,
+        )
+        self._landed_snapshot((), remove, before)
+
+    def checkpoint(self) -> None:
+        """Write a checkpoint, so that opening the table does not replay the whole log."""
+        self._opened().create_checkpoint()
+
+    def vacuum(self, retention: float) -> None:
+        """Delete files that no version younger than the retention (seconds) refers to."""
+        hours = max(1, round(retention / 3_600))
+        handle = self._opened()
+        handle.vacuum(
+            hours,
+            dry_run=False,
+            enforce_retention_duration=False,
+            post_commithook_properties=_NO_HOOKS,
+        )
+        handle.update_incremental()
+
+    def _landed(self, number: int) -> bool:
+        if self._handle is None:
+            return False
+        landed = self._handle.transaction_version(_APPLICATION)
+        return landed is not None and landed >= number
+
+    def _prepare_schema(self, change: Change, schema: Schema) -> None:
+        current = self._current
+        if current is None or change.replace_all:
+            return
+        known = {field.name: field for field in current.schema}
+        wanted = nullable(change.schema)
+        for field in wanted:
+            old = known.get(field.name)
+            if old is not None and old.type != field.type:
+                raise StorageError(
+                    f"Column '{field.name}' of '{self.name}' is {old.type} in the table and {field.type} now.",
+                    way_out=f"Run `freshtide backfill {self.name}` to rebuild the table with the new type.",
+                )
+        added = [field for field in schema.fields if field.name not in known]
+        if added:
+            self._add_columns(added)
+
+    def _add_columns(self, fields: list[Field]) -> None:
+        handle, current = self._opened(), self._known()
+        handle.alter.add_columns(fields, post_commithook_properties=_NO_HOOKS)
+        handle.update_incremental()
+        sync_files([deltalog.commit_path(self.folder, handle.version())])
+        self._install(self._snapshot_of(handle, current.record))
+
+    def _send(self, change: Change, schema: Schema) -> None:
+        properties = CommitProperties(
+            custom_metadata={deltalog.METADATA_KEY: change.record.to_metadata()},
+            max_commit_retries=0,
+            app_transactions=[Transaction(_APPLICATION, change.record.number)],
+        )
+        if self._handle is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            create_table_with_add_actions(
+                str(self.folder),
+                schema,
+                [*added(change.add)],
+                partition_by=list(change.partition_by),
+                name=self.name,
+                commit_properties=properties,
+                post_commithook_properties=_NO_HOOKS,
+            )
+            return
+        gone = () if change.replace_all else removed(change.remove, change.at)
+        self._handle.create_write_transaction(
+            [*gone, *added(change.add)],
+            "overwrite" if change.replace_all else "append",
+            schema if change.replace_all else self._handle.schema(),
+            list(change.partition_by),
+            commit_properties=properties,
+            post_commithook_properties=_NO_HOOKS,
+        )
+
+    def _advance(self, change: Change) -> Snapshot:
+        if self._current is None or change.replace_all:
+            self._handle = self._reopened()
+            self._sync_log(self._handle)
+            self._install(self._snapshot_of(self._handle, change.record))
+            return self._known()
+        return self._landed_snapshot(change.add, change.remove, change.record)
+
+    def _landed_snapshot(
+        self, add: tuple[DataFile, ...], remove: tuple[DataFile, ...], record: UpdateRecord | None
+    ) -> Snapshot:
+        """The snapshot after our own commit: the old one with the change applied, no log replay needed."""
+        handle, current = self._opened(), self._known()
+        handle.update_incremental()
+        self._sync_log(handle)
+        gone = {file.path for file in remove}
+        kept = tuple(file for file in current.files if file.path not in gone) if gone else current.files
+        self._install(
+            Snapshot(
+                folder=self.folder,
+                version=handle.version(),
+                schema=current.schema,
+                spark_schema=current.spark_schema,
+                partition_by=current.partition_by,
+                files=kept + add,
+                record=record,
+            )
+        )
+        return self._known()
+
+    def _sync_log(self, handle: DeltaTable) -> None:
+        sync_files([deltalog.commit_path(self.folder, handle.version())])
+
+    def _install(self, snapshot: Snapshot) -> None:
+        self._current = snapshot
+        self._recent.append(snapshot)
+
+    def _known(self) -> Snapshot:
+        assert self._current is not None, "a table is read before it was opened"
+        return self._current
+
+    def _opened(self) -> DeltaTable:
+        assert self._handle is not None, "a table is changed before it was created"
+        return self._handle
+
+    def _reopened(self) -> DeltaTable:
+        try:
+            return DeltaTable(self.folder)
+        except (DeltaError, OSError) as error:
+            raise StorageError(
+                f"The table '{self.name}' in {self.folder} cannot be opened: {error}",
+                way_out="Restore the folder from a backup, or move it away and run `freshtide backfill`.",
+            ) from error
+
+    def _refuse_foreign_features(self, handle: DeltaTable) -> None:
+        configuration = handle.metadata().configuration
+        for feature in _UNREADABLE_FEATURES:
+            if configuration.get(feature, "none").lower() not in {"none", "false"}:
+                raise StorageError(
+                    f"The table '{self.name}' uses {feature}: its Parquet files are not its content.",
+                    way_out="Switch the feature off and rewrite the table with the tool that set it.",
+                )
+
+    def _snapshot_of(self, handle: DeltaTable, record: UpdateRecord | None = None) -> Snapshot:
+        schema = handle.schema()
+        return Snapshot(
+            folder=self.folder,
+            version=handle.version(),
+            schema=pa.schema(schema),
+            spark_schema=schema.to_json(),
+            partition_by=tuple(handle.metadata().partition_columns),
+            files=data_files(handle, self.time_column),
+            record=record or deltalog.latest_record(self.folder, handle.version()),
+        )
