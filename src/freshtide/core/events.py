@@ -19,8 +19,9 @@ class UpdateFinished:
 
     table: str
     track: int
-    freshness: float
-    safe: float
+    freshness: float | None
+    """None while no data with a time stamp has been loaded."""
+    safe: float | None
     """No row stamped up to here can still arrive: dependents may be updated to it."""
     seconds: float
 

@@ -62,6 +62,8 @@ def _data_file(row: dict[str, Any], time_column: str | None) -> DataFile:
 def _time_bounds(
     row: dict[str, Any], partition: dict[str, Any], time_column: str | None
 ) -> tuple[int | None, int | None]:
+    if time_column is None:
+        return None, None
     if isinstance(partition.get(time_column), date):
         day = parse_time_bound(partition[time_column], upper=False)
         return day, day

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from freshtide.storage.records import UpdateRecord
-from freshtide.storage.statistics import delta_statistics, time_bounds
+from freshtide.storage.statistics import delta_statistics, parse_time_bound, time_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,10 @@ class DataFile:
         path = folder / relative
         footer = pq.read_metadata(path)
         found = path.stat()
-        low, high = time_bounds(footer, time_column)
+        if time_column is not None and time_column in partition_values:
+            low = high = parse_time_bound(partition_values[time_column], upper=False)
+        else:
+            low, high = time_bounds(footer, time_column)
         return cls(
             path=relative,
             size=found.st_size,
