@@ -1,0 +1,24 @@
+"""What must survive a restart: arrivals, loads, updates, table states, requests; a database behind SQLAlchemy.
+
+The Delta logs are the truth about tables. The catalog can be rebuilt from them; it exists so that questions are
+answered without reading logs, and so that other processes can look on and ask for things.
+"""
+
+from freshtide.catalog.catalog import Catalog
+from freshtide.catalog.files import FileLedger
+from freshtide.catalog.requests import Request, RequestKind, RequestQueue
+from freshtide.catalog.tables import TableRow, TableStates
+from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
+
+__all__ = [
+    "Catalog",
+    "FileLedger",
+    "Request",
+    "RequestKind",
+    "RequestQueue",
+    "TableRow",
+    "TableStates",
+    "UpdateLog",
+    "UpdateRow",
+    "UpdateStatus",
+]

@@ -1,0 +1,60 @@
+"""What users ask of a run from another terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import Engine, insert, select, update
+
+from freshtide.catalog.schema import requests
+
+
+class RequestKind(StrEnum):
+    BACKFILL = "backfill"
+    PAUSE = "pause"
+    RESUME = "resume"
+    RETRY = "retry"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Something to do, for a table (or a file, with RETRY)."""
+
+    id: int
+    kind: RequestKind
+    target: str
+    created_at: float
+    done: bool = False
+    message: str | None = None
+
+
+class RequestQueue:
+    """Requests in the order they were made."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def add(self, kind: RequestKind, target: str, *, at: float) -> int:
+        with self._engine.begin() as connection:
+            result = connection.execute(
+                insert(requests).values(kind=kind, target=target, created_at=at, done=False, message=None)
+            )
+            assert result.inserted_primary_key is not None
+            return int(result.inserted_primary_key[0])
+
+    def open_after(self, last_id: int) -> list[Request]:
+        """Requests not done yet that came after one."""
+        query = select(requests).where(requests.c.id > last_id, requests.c.done.is_(False))
+        with self._engine.connect() as connection:
+            rows = connection.execute(query.order_by(requests.c.id)).mappings()
+            return [Request(**{**row, "kind": RequestKind(row["kind"])}) for row in rows]
+
+    def get(self, request_id: int) -> Request | None:
+        with self._engine.connect() as connection:
+            row = connection.execute(select(requests).where(requests.c.id == request_id)).mappings().first()
+            return None if row is None else Request(**{**row, "kind": RequestKind(row["kind"])})
+
+    def finish(self, request_id: int, message: str) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(update(requests).where(requests.c.id == request_id).values(done=True, message=message))

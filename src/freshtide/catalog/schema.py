@@ -1,0 +1,109 @@
+"""The catalog's tables."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+# SQLite only numbers rows by itself when the key is a plain INTEGER.
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+files = Table(
+    "files",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("feed", String(255), nullable=False),
+    Column("path", Text, nullable=False),
+    Column("sha256", String(64), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("modified_ns", BigInteger, nullable=False),
+    Column("arrived_at", Float(53), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("timestamp", Float(53)),
+    Column("rows", BigInteger),
+    Column("columns", JSON),
+    Column("reason", Text),
+    Index("files_by_path", "feed", "path"),
+    Index("files_by_content", "feed", "sha256"),
+    Index("files_by_state", "feed", "state"),
+)
+
+loads = Table(
+    "loads",
+    metadata,
+    Column("table_name", String(255), primary_key=True),
+    Column("file_id", _Id, primary_key=True, autoincrement=False),
+    Column("number", BigInteger),
+    Index("loads_by_number", "table_name", "number"),
+    comment="Which table has loaded which file with which update; number is null while it is pending.",
+)
+
+tables = Table(
+    "tables",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    Column("status", String(16), nullable=False),
+    Column("reason", Text),
+    Column("number", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("freshness", Float(53)),
+    Column("safe", Float(53)),
+    Column("definition", String(64)),
+    Column("cost", JSON),
+    Column("counts", JSON),
+)
+
+updates = Table(
+    "updates",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("table_name", String(255), nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("track", Integer, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("started_at", Float(53), nullable=False),
+    Column("finished_at", Float(53)),
+    Column("from_freshness", Float(53)),
+    Column("upto", Float(53), nullable=False),
+    Column("freshness", Float(53)),
+    Column("rows", BigInteger),
+    Column("decision", JSON),
+    Column("error", Text),
+    Index("updates_by_table", "table_name", "id"),
+    Index("updates_by_status", "status"),
+)
+
+requests = Table(
+    "requests",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("kind", String(16), nullable=False),
+    Column("target", String(1024), nullable=False),
+    Column("created_at", Float(53), nullable=False),
+    Column("done", Boolean, nullable=False),
+    Column("message", Text),
+    Index("requests_by_done", "done"),
+)
+
+feed_columns = Table(
+    "feed_columns",
+    metadata,
+    Column("feed", String(255), primary_key=True),
+    Column("name", String(255), primary_key=True),
+    Column("type", String(255), nullable=False),
+    Column("position", Integer, nullable=False),
+    comment="Columns that a feed has gained beyond its declaration (on_schema_change: evolve).",
+)

@@ -1,0 +1,60 @@
+"""The state of each table, for those who look on and for the next start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sqlalchemy import Engine, delete, insert, select, update
+
+from freshtide.catalog.schema import tables
+from freshtide.core.costs import CostModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """A table as the catalog knows it."""
+
+    name: str
+    status: str = "active"
+    reason: str | None = None
+    number: int = 0
+    version: int = -1
+    freshness: float | None = None
+    safe: float | None = None
+    definition: str | None = None
+    cost: CostModel = field(default_factory=CostModel)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+class TableStates:
+    """One row per table."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def all(self) -> dict[str, TableRow]:
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(tables)).mappings()
+            return {row["name"]: _row(dict(row)) for row in rows}
+
+    def put(self, row: TableRow) -> None:
+        values = {**asdict(row), "cost": asdict(row.cost)}
+        with self._engine.begin() as connection:
+            changed = connection.execute(update(tables).where(tables.c.name == row.name).values(values))
+            if not changed.rowcount:
+                connection.execute(insert(tables).values(values))
+
+    def set_status(self, name: str, status: str, reason: str | None = None) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(update(tables).where(tables.c.name == name).values(status=status, reason=reason))
+
+    def forget_all_but(self, names: Iterable[str]) -> None:
+        """Drop the rows of tables that are no longer declared."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(tables).where(tables.c.name.not_in(list(names))))
+
+
+def _row(values: dict[str, Any]) -> TableRow:
+    return TableRow(**{**values, "cost": CostModel(**(values["cost"] or {})), "counts": values["counts"] or {}})

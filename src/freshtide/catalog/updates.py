@@ -1,0 +1,116 @@
+"""Updates that ran, run or failed, with the decision behind each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Engine, func, insert, select, update
+
+from freshtide.catalog.schema import updates
+
+
+class UpdateStatus(StrEnum):
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateRow:
+    """One attempt to update a table."""
+
+    table: str
+    number: int
+    kind: str
+    track: int
+    status: UpdateStatus
+    started_at: float
+    upto: float
+    id: int = 0
+    finished_at: float | None = None
+    from_freshness: float | None = None
+    freshness: float | None = None
+    rows: int | None = None
+    decision: dict[str, Any] | None = None
+    error: str | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.finished_at is None else self.finished_at - self.started_at
+
+
+class UpdateLog:
+    """The history of updates."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def start(self, row: UpdateRow) -> int:
+        values = {name: getattr(row, name) for name in UpdateRow.__slots__ if name not in {"id", "table"}}
+        with self._engine.begin() as connection:
+            result = connection.execute(insert(updates).values(table_name=row.table, **values))
+            assert result.inserted_primary_key is not None
+            return int(result.inserted_primary_key[0])
+
+    def finish(self, update_id: int, *, at: float, freshness: float | None, rows: int) -> None:
+        self._set(update_id, status=UpdateStatus.DONE, finished_at=at, freshness=freshness, rows=rows)
+
+    def fail(self, update_id: int, *, at: float, error: str) -> None:
+        self._set(update_id, status=UpdateStatus.FAILED, finished_at=at, error=error)
+
+    def interrupt_running(self, at: float) -> None:
+        """What is still marked as running belonged to a process that is gone."""
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(updates)
+                .where(updates.c.status == UpdateStatus.RUNNING)
+                .values(status=UpdateStatus.INTERRUPTED, finished_at=at)
+            )
+
+    def running(self) -> list[UpdateRow]:
+        return self._select(select(updates).where(updates.c.status == UpdateStatus.RUNNING))
+
+    def recent(self, table: str, count: int = 20) -> list[UpdateRow]:
+        """The newest updates of a table, newest first."""
+        query = select(updates).where(updates.c.table_name == table).order_by(updates.c.id.desc())
+        return self._select(query.limit(count))
+
+    def totals(self) -> dict[str, dict[str, float]]:
+        """Per table: updates done and failed, and the mean time of those done."""
+        length = updates.c.finished_at - updates.c.started_at
+        query = select(updates.c.table_name, updates.c.status, func.count(), func.avg(length)).group_by(
+            updates.c.table_name, updates.c.status
+        )
+        found: dict[str, dict[str, float]] = {}
+        with self._engine.connect() as connection:
+            for table, status, count, seconds in connection.execute(query):
+                entry = found.setdefault(table, {})
+                entry[status] = count
+                if status == UpdateStatus.DONE:
+                    entry["seconds"] = seconds
+        return found
+
+    def done_since(self, moment: float) -> list[UpdateRow]:
+        """Finished updates from a moment on, oldest first."""
+        query = (
+            select(updates)
+            .where(updates.c.status == UpdateStatus.DONE, updates.c.finished_at >= moment)
+            .order_by(updates.c.finished_at)
+        )
+        return self._select(query)
+
+    def _set(self, update_id: int, **values: object) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(update(updates).where(updates.c.id == update_id).values(values))
+
+    def _select(self, query: Any) -> list[UpdateRow]:
+        with self._engine.connect() as connection:
+            return [_row(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def _row(values: dict[str, Any]) -> UpdateRow:
+    table = values.pop("table_name")
+    return UpdateRow(table=table, **{**values, "status": UpdateStatus(values["status"])})

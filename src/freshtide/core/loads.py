@@ -1,0 +1,93 @@
+"""What a load takes in, in which order, and from when on a row counts as late.
+
+Whether a row is late must not hang on how files happen to be batched: each file is judged as if it had been loaded
+by itself, after the files before it. Instants are whole microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.instants import micros
+from freshtide.core.tables import Feed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadItem:
+    """A file to load. Its rows stamped up to `late_upto` are late; None: none can be."""
+
+    file: FeedFile
+    late_upto: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPlan:
+    """An update of a base table: the files in order, and where it takes the table."""
+
+    items: tuple[LoadItem, ...]
+    punctuation: tuple[FeedFile, ...]
+    freshness: int | None
+    safe: int | None
+
+    @property
+    def files(self) -> tuple[FeedFile, ...]:
+        """All that the load takes in, punctuation included."""
+        return tuple(item.file for item in self.items) + self.punctuation
+
+
+def plan_load(
+    feed: Feed,
+    pending: Iterable[FeedFile],
+    *,
+    upto: float,
+    freshness: int | None,
+    safe: int | None,
+) -> LoadPlan:
+    """Order the pending files stamped up to `upto` and follow freshness and safe freshness through them.
+
+    Files without a time stamp come first: they hold no row that could be too early. A punctuation counts
+    once every file that arrived before it is loaded.
+    """
+    pending = sorted(pending, key=lambda file: (_stamp(file) if file.timestamp is not None else -1, file.path))
+    limit = micros(upto)
+    data = [file for file in pending if file.state is FileState.READY and (_stamp(file) <= limit)]
+    left_out = [file.id for file in pending if file.state is FileState.READY and _stamp(file) > limit]
+    first_left_out = min(left_out, default=None)
+    punctuation = tuple(
+        file
+        for file in pending
+        if file.state is FileState.PUNCTUATION and (first_left_out is None or file.id < first_left_out)
+    )
+    lateness = _lateness(feed)
+    items = []
+    for file in data:
+        promised = [_stamp(mark) for mark in punctuation if mark.id < file.id]
+        items.append(LoadItem(file=file, late_upto=_latest([safe, *promised])))
+        if file.timestamp is not None:
+            freshness = _latest([freshness, _stamp(file)])
+            if lateness is not None and freshness is not None:
+                safe = _latest([safe, freshness - lateness])
+    marks = [_stamp(mark) for mark in punctuation]
+    return LoadPlan(
+        items=tuple(items),
+        punctuation=punctuation,
+        freshness=_latest([freshness, *marks]),
+        safe=_latest([safe, *marks]),
+    )
+
+
+def _lateness(feed: Feed) -> int | None:
+    """How far safe freshness stays behind freshness; None where only punctuation moves it."""
+    if feed.lateness is not None:
+        return micros(feed.lateness)
+    return None if feed.punctuation else 0
+
+
+def _stamp(file: FeedFile) -> int:
+    return micros(file.timestamp or 0.0)
+
+
+def _latest(instants: Iterable[int | None]) -> int | None:
+    return max((instant for instant in instants if instant is not None), default=None)
