@@ -1,0 +1,24 @@
+"""The data work: sessions, loading files, maintaining views, checking them. The only importer of pyspark.
+
+An update runs on a track: a thread with a Spark session and a FAIR-scheduler pool of its own. Nothing here
+decides what to update; that is the scheduler's business.
+"""
+
+from freshtide.spark.analysis import resolve_columns
+from freshtide.spark.audit import Audit, AuditResult
+from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
+from freshtide.spark.queries import run_query
+from freshtide.spark.sessions import SparkTracks, start_session
+from freshtide.spark.states import TableStates
+
+__all__ = [
+    "Audit",
+    "AuditResult",
+    "SparkTracks",
+    "TableStates",
+    "UpdateExecutor",
+    "UpdateOutcome",
+    "resolve_columns",
+    "run_query",
+    "start_session",
+]

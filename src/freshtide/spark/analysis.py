@@ -1,0 +1,104 @@
+"""Letting Spark resolve every table's columns before anything runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import NullType, StructType, TimestampNTZType
+
+from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Column, Feed, SqlQuery, Table
+from freshtide.spark.queries import evaluate_by_source
+from freshtide.spark.reading import empty_frame
+from freshtide.spark.schemas import TableSchemas, feed_schema
+
+_PLACE = re.compile(r"; line (\d+) pos \d+")
+_STANDARD_CODE = re.compile(r" SQLSTATE: \w+")
+
+
+def resolve_columns(
+    session: SparkSession,
+    feeds: Mapping[str, Feed],
+    graph: TableGraph,
+    extra_columns: Mapping[str, tuple[Column, ...]] | None = None,
+) -> TableSchemas:
+    """The schema of every table, or a ProjectError with everything Spark cannot resolve."""
+    extra = extra_columns or {}
+    known: dict[str, StructType] = {}
+    problems: list[Problem] = []
+    for table in graph.values():
+        if any(source not in known for source in table.sources):
+            continue  # Its source is broken: the source's problem is the one to mend.
+        try:
+            inputs = _inputs(table, feeds, extra, known)
+            empty = {name: empty_frame(session, schema) for name, schema in inputs.items()}
+            frame = evaluate_by_source(session, table.query, empty.__getitem__)
+            known[table.name] = _checked(table, frame.schema)
+        except PySparkException as error:
+            problems.append(problem_of(table, error))
+        except FreshtideError as error:
+            problems.append(Problem(message=error.message, origin=table.origin, way_out=error.way_out))
+        except Exception as error:
+            problems.append(Problem(message=f"'{table.name}' failed: {error!r}", origin=table.origin))
+    if problems:
+        raise ProjectError(problems)
+    return TableSchemas(known)
+
+
+def problem_of(table: Table, error: PySparkException) -> Problem:
+    """Spark's complaint about a query, at its place in the user's file."""
+    text = str(error)
+    place = _PLACE.search(text)
+    origin = table.origin
+    if origin is not None and place is not None and isinstance(table.query, SqlQuery):
+        origin = Origin(file=origin.file, line=table.query.first_line + int(place[1]) - 1)
+    message = _STANDARD_CODE.sub("", _PLACE.split(text)[0].split("\n")[0])
+    message = re.sub(r"^\[[A-Z_.]+\] ", "", message).strip()
+    return Problem(message=f"In '{table.name}': {message}", origin=origin)
+
+
+def _inputs(
+    table: Table,
+    feeds: Mapping[str, Feed],
+    extra: Mapping[str, tuple[Column, ...]],
+    known: Mapping[str, StructType],
+) -> Mapping[str, StructType]:
+    if table.feed is None:
+        return {source: known[source] for source in table.sources}
+    return {table.feed: feed_schema(feeds[table.feed], extra.get(table.feed, ()))}
+
+
+def _checked(table: Table, schema: StructType) -> StructType:
+    names = [field.name.lower() for field in schema]
+    for field in schema:
+        if names.count(field.name.lower()) > 1:
+            raise FreshtideError(
+                f"'{table.name}' has two columns named '{field.name}'.", way_out="Give one of them an alias."
+            )
+        if isinstance(field.dataType, NullType):
+            raise FreshtideError(
+                f"Column '{field.name}' of '{table.name}' has no type.",
+                way_out=f"Write CAST(NULL AS STRING) AS {field.name}, or whatever type it should have.",
+            )
+        if isinstance(field.dataType, TimestampNTZType):
+            raise FreshtideError(
+                f"Column '{field.name}' of '{table.name}' is a timestamp without time zone.",
+                way_out="Cast it to TIMESTAMP: all times in a table are UTC.",
+            )
+    for name in (*table.partition_by, *((table.time_column,) if table.time_column else ())):
+        if name.lower() not in names:
+            raise FreshtideError(
+                f"'{table.name}' has no column '{name}'.", way_out=f"Its columns: {', '.join(schema.names)}."
+            )
+    if table.time_column:
+        kind = schema[table.time_column].dataType.typeName()
+        if kind not in {"timestamp", "date"}:
+            raise FreshtideError(
+                f"The time column '{table.time_column}' of '{table.name}' is a {kind}.",
+                way_out="A time column is a TIMESTAMP or a DATE.",
+            )
+    return schema

@@ -1,0 +1,147 @@
+"""Carrying out updates: the edge between the scheduler's commands and Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from freshtide.core.cuts import Cuts
+from freshtide.core.errors import FreshtideError
+from freshtide.core.files import FeedFile
+from freshtide.core.graph import TableGraph
+from freshtide.core.instants import micros
+from freshtide.core.loads import LoadPlan
+from freshtide.core.tables import Column, Feed, Maintenance, Table
+from freshtide.spark.loading import BaseTableLoader, discovered_columns
+from freshtide.spark.maintaining import ViewMaintainer
+from freshtide.spark.schemas import TableSchemas
+from freshtide.spark.sessions import SparkTracks
+from freshtide.spark.states import TableStates
+from freshtide.storage import Snapshot, Store, StoredTable, UpdateRecord, compact
+
+_CHECKPOINT_EVERY = 32
+_VACUUM_EVERY = 256
+
+
+class UpdateError(FreshtideError):
+    """An update that failed, in words for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateOutcome:
+    """A committed update."""
+
+    record: UpdateRecord
+    version: int
+    rows: int
+    """Rows in the table after the update."""
+
+
+class UpdateExecutor:
+    """Runs updates on the calling thread's track."""
+
+    def __init__(
+        self,
+        tracks: SparkTracks,
+        feeds: Mapping[str, Feed],
+        graph: TableGraph,
+        store: Store,
+        schemas: TableSchemas,
+        definitions: Mapping[str, str],
+        *,
+        large_update: int,
+        retention: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self._tracks = tracks
+        self._feeds = feeds
+        self._graph = graph
+        self._cuts = Cuts(graph)
+        self._store = store
+        self._schemas = schemas
+        self._definitions = definitions
+        self._large_update = large_update
+        self._retention = retention
+        self._clock = clock
+
+    def load(
+        self, name: str, plan: LoadPlan, *, extra: tuple[Column, ...], pool: str, rebuild: bool = False
+    ) -> UpdateOutcome:
+        """Load files into a base table."""
+        table = self._graph[name]
+        assert table.feed is not None, f"{name} is not a base table"
+        loader = BaseTableLoader(
+            self._tracks.session(pool),
+            table,
+            self._feeds[table.feed],
+            self._store,
+            extra=extra,
+            large_update=self._large_update,
+            clock=self._clock,
+        )
+        return self._finish(table, lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild))
+
+    def refresh(self, name: str, upto: float, *, pool: str, rebuild: bool = False) -> UpdateOutcome:
+        """Bring a derived table to a cut."""
+        table = self._graph[name]
+        states = self.states(pool)
+        maintainer = ViewMaintainer(
+            table,
+            self._stored(table),
+            states,
+            self._cuts,
+            large_update=self._large_update,
+            clock=self._clock,
+        )
+        return self._finish(
+            table,
+            lambda: maintainer.refresh(micros(upto), definition=self._definitions[name], rebuild=rebuild),
+        )
+
+    def states(self, pool: str) -> TableStates:
+        """Readable states of all tables, in the calling thread's session."""
+        return TableStates(self._tracks.session(pool), self._graph, self._store, self._schemas)
+
+    def discovered_columns(self, feed: str, files: Sequence[FeedFile], *, pool: str) -> tuple[Column, ...]:
+        return discovered_columns(self._session(pool), self._feeds[feed], files)
+
+    def _session(self, pool: str) -> SparkSession:
+        return self._tracks.session(pool)
+
+    def _finish(self, table: Table, update: Callable[[], Snapshot]) -> UpdateOutcome:
+        try:
+            snapshot = update()
+        except PySparkException as error:
+            raise UpdateError(_plain_words(error)) from error
+        record = snapshot.record
+        assert record is not None, "a commit carries its record"
+        self._tidy(table)
+        return UpdateOutcome(record=record, version=snapshot.version, rows=snapshot.rows)
+
+    def _tidy(self, table: Table) -> None:
+        """Housekeeping that keeps the thousandth update as quick as the first."""
+        stored = self._stored(table)
+        snapshot = stored.snapshot
+        if snapshot is None:
+            return
+        if table.maintain is not Maintenance.FULL:
+            closed = None
+            if table.maintain is Maintenance.PARTITIONS and snapshot.freshness is not None:
+                closed = self._cuts.closed_before(table.name, snapshot.freshness)
+            compact(stored, at=self._clock(), closed_before=closed)
+        if snapshot.version % _CHECKPOINT_EVERY == _CHECKPOINT_EVERY - 1:
+            stored.checkpoint()
+        if snapshot.version % _VACUUM_EVERY == _VACUUM_EVERY - 1:
+            stored.vacuum(self._retention)
+
+    def _stored(self, table: Table) -> StoredTable:
+        return self._store.table(table.name, time_column=table.time_column)
+
+
+def _plain_words(error: PySparkException) -> str:
+    """The first line of what Spark says, without the code in front of it."""
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,194 @@
+"""Loading a base table: files in; rows, rejects and late rows out, each exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from freshtide.core.errors import FreshtideError
+from freshtide.core.files import FeedFile
+from freshtide.core.loads import LoadItem, LoadPlan
+from freshtide.core.tables import Column, Feed, FileFormat, Table
+from freshtide.spark.ingest import VERDICT, Batch, Verdict, read_batch
+from freshtide.spark.queries import evaluate
+from freshtide.spark.writing import Written, arrow_schema, write_result
+from freshtide.storage import Change, Counts, LoadedFile, Snapshot, Store, StoredTable, UpdateKind, UpdateRecord
+
+# What gzip makes of text, roughly: decides only which way the rows take to disk.
+_GZIP_RATIO = 6
+
+
+class UnreadableFilesError(FreshtideError):
+    """Files that passed inspection and still cannot be read."""
+
+    def __init__(self, reasons: Sequence[tuple[FeedFile, str]]) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__("; ".join(f"{file.path}: {reason}" for file, reason in self.reasons))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """Rows that did not make it into the table."""
+
+    counts: Counts
+    rejected: Written | None = None
+    late: Written | None = None
+
+
+class BaseTableLoader:
+    """Loads files into one base table and the two tables beside it."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        table: Table,
+        feed: Feed,
+        store: Store,
+        *,
+        extra: tuple[Column, ...],
+        large_update: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._session = session
+        self._table = table
+        self._feed = feed
+        self._extra = extra
+        self._large_update = large_update
+        self._clock = clock
+        self._main = store.table(table.name, time_column=table.time_column)
+        self._rejects = store.table(f"{table.name}__rejects")
+        self._late = store.table(f"{table.name}__late", time_column=table.time_column)
+
+    def load(self, plan: LoadPlan, *, definition: str, rebuild: bool = False) -> Snapshot:
+        """Take in the files of a plan; with `rebuild` they become the whole content of the table."""
+        current = self._main.snapshot
+        number = (current.number if current else 0) + 1
+        for side in (self._rejects, self._late):
+            side.roll_back(number - 1, at=self._clock())
+        try:
+            batch = read_batch(self._session, self._feed, self._extra, plan.items)
+            good = evaluate(self._session, self._table.query, [batch.good()])
+            written = self._write(good, self._main, number, plan)
+            sides = self._side_rows(batch, written, number, plan)
+        except PySparkException as error:
+            self._raise_if_unreadable(plan.items)
+            raise error
+        return self._commit(written, sides, plan, number, definition, rebuild)
+
+    def _write(self, frame: DataFrame, table: StoredTable, number: int, plan: LoadPlan) -> Written:
+        if not plan.items:
+            return Written(files=(), schema=arrow_schema(frame))
+        by = () if table is self._rejects else self._table.partition_by
+        return write_result(frame, table, number=number, partition_by=by, large=self._is_large(plan.items))
+
+    def _is_large(self, items: Sequence[LoadItem]) -> bool:
+        sizes = (item.file.size * (_GZIP_RATIO if item.file.path.endswith(".gz") else 1) for item in items)
+        return sum(sizes) > self._large_update
+
+    def _side_rows(self, batch: Batch, written: Written, number: int, plan: LoadPlan) -> _Sides:
+        """Look for rows that went elsewhere, unless all that were counted on arrival have been written."""
+        expected = [item.file.rows for item in plan.items]
+        if None not in expected and sum(rows or 0 for rows in expected) == written.rows:
+            return _Sides(counts=Counts(read=written.rows, loaded=written.rows))
+        tally = batch.frame.groupBy(VERDICT).agg(sf.count(sf.lit(1)).alias("rows")).collect()
+        found = {Verdict(row[VERDICT]): row["rows"] for row in tally}
+        rejected = late = None
+        if found.get(Verdict.REJECTED):
+            rejected = self._write(batch.rejected(), self._rejects, number, plan)
+        if found.get(Verdict.LATE):
+            late_rows = evaluate(self._session, self._table.query, [batch.late()])
+            late = self._write(late_rows, self._late, number, plan)
+        counts = Counts(
+            read=sum(found.values()),
+            loaded=written.rows,
+            rejected=rejected.rows if rejected else 0,
+            late=late.rows if late else 0,
+        )
+        return _Sides(counts=counts, rejected=rejected, late=late)
+
+    def _commit(
+        self, written: Written, sides: _Sides, plan: LoadPlan, number: int, definition: str, rebuild: bool
+    ) -> Snapshot:
+        """Commit the table last: until it has landed, the two beside it can be rolled back."""
+        record = UpdateRecord(
+            number=number,
+            kind=UpdateKind.REBUILD if rebuild else UpdateKind.LOAD,
+            freshness=plan.freshness,
+            safe=plan.safe,
+            definition=definition,
+            counts=sides.counts,
+            files=tuple(_loaded(item.file) for item in plan.items)
+            + tuple(_loaded(mark, punctuation=True) for mark in plan.punctuation),
+        )
+        for table, rows in ((self._rejects, sides.rejected), (self._late, sides.late)):
+            if rows is None and not (rebuild and table.snapshot is not None):
+                continue
+            by = () if table is self._rejects else self._table.partition_by
+            schema = rows.schema if rows is not None else table.snapshot.schema if table.snapshot else written.schema
+            files = rows.files if rows is not None else ()
+            aside = UpdateRecord(
+                number=number, kind=record.kind, freshness=plan.freshness, safe=plan.safe, definition=definition
+            )
+            table.commit(
+                Change(record=aside, at=self._clock(), schema=schema, partition_by=by, add=files, replace_all=rebuild)
+            )
+        return self._main.commit(
+            Change(
+                record=record,
+                at=self._clock(),
+                schema=written.schema,
+                partition_by=self._table.partition_by,
+                add=written.files,
+                replace_all=rebuild,
+            )
+        )
+
+    def _raise_if_unreadable(self, items: Sequence[LoadItem]) -> None:
+        """Try the files one by one: those that cannot be read must not hold up the others."""
+        reasons = []
+        for item in items:
+            try:
+                batch = read_batch(self._session, self._feed, self._extra, [item])
+                batch.frame.groupBy(VERDICT).count().collect()
+            except PySparkException as error:
+                reasons.append((item.file, _first_line(error)))
+        if reasons:
+            raise UnreadableFilesError(reasons)
+
+
+def discovered_columns(session: SparkSession, feed: Feed, files: Sequence[FeedFile]) -> tuple[Column, ...]:
+    """Columns of the files that the feed does not declare, in order of appearance.
+
+    CSV and JSON say nothing about types, so these are strings; Parquet files know theirs.
+    """
+    known = set(feed.column_names)
+    found: dict[str, Column] = {}
+    for file in files:
+        new = [name for name in file.columns or () if name not in known and name not in found]
+        if not new:
+            continue
+        types = {}
+        if feed.format is FileFormat.PARQUET:
+            types = {field.name: field.dataType.simpleString() for field in session.read.parquet(file.path).schema}
+        for name in new:
+            found[name] = Column(name=name, type=types.get(name, "string"))
+    return tuple(found.values())
+
+
+def missing_files(files: Sequence[FeedFile]) -> list[FeedFile]:
+    return [file for file in files if not Path(file.path).exists()]
+
+
+def _loaded(file: FeedFile, *, punctuation: bool = False) -> LoadedFile:
+    return LoadedFile(
+        path=file.path, sha256=file.sha256, timestamp=file.timestamp, rows=file.rows, punctuation=punctuation
+    )
+
+
+def _first_line(error: PySparkException) -> str:
+    return str(error).strip().splitlines()[0]

@@ -1,0 +1,146 @@
+"""Bringing a derived table up to date: append, partitions or full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame
+
+from freshtide.core.cuts import Cuts
+from freshtide.core.tables import Maintenance, Table
+from freshtide.spark.queries import evaluate, source_names
+from freshtide.spark.reading import read_files, stamped_before
+from freshtide.spark.states import TableStates
+from freshtide.spark.writing import write_result
+from freshtide.storage import Change, DataFile, Snapshot, StoredTable, UpdateKind, UpdateRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NewRows:
+    """What an update puts into a table, and which files it replaces."""
+
+    frame: DataFrame
+    remove: tuple[DataFile, ...] = ()
+    replace_all: bool = False
+
+
+class ViewMaintainer:
+    """Updates one derived table to a cut."""
+
+    def __init__(
+        self,
+        table: Table,
+        stored: StoredTable,
+        states: TableStates,
+        cuts: Cuts,
+        *,
+        large_update: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._table = table
+        self._stored = stored
+        self._states = states
+        self._cuts = cuts
+        self._large_update = large_update
+        self._clock = clock
+
+    def refresh(self, cut: int, *, definition: str, rebuild: bool) -> Snapshot:
+        current = self._stored.snapshot
+        number = (current.number if current else 0) + 1
+        changed = current is None or current.record is None or current.record.definition != definition
+        if current is None or current.freshness is None or rebuild or changed:
+            new = self._everything(cut)
+        else:
+            new = self._increment(current, current.freshness, cut)
+        written = write_result(
+            new.frame,
+            self._stored,
+            number=number,
+            partition_by=self._table.partition_by,
+            large=self._states.bytes_read > self._large_update,
+            opens_at=self._opens_at(cut),
+        )
+        record = UpdateRecord(
+            number=number,
+            kind=UpdateKind.REBUILD if rebuild else UpdateKind.REFRESH,
+            freshness=cut,
+            safe=cut,
+            definition=definition,
+        )
+        return self._stored.commit(
+            Change(
+                record=record,
+                at=self._clock(),
+                schema=written.schema,
+                partition_by=self._table.partition_by,
+                add=written.files,
+                remove=new.remove,
+                replace_all=new.replace_all,
+            )
+        )
+
+    def _increment(self, current: Snapshot, freshness: int, cut: int) -> _NewRows:
+        match self._table.maintain:
+            case Maintenance.APPEND:
+                return _NewRows(frame=self._gained(freshness, cut))
+            case Maintenance.PARTITIONS:
+                return self._open_partitions(current, freshness, cut)
+            case Maintenance.FULL:
+                return self._everything(cut)
+
+    def _everything(self, cut: int) -> _NewRows:
+        return _NewRows(frame=self._states.computed(self._table, cut), replace_all=True)
+
+    def _open_partitions(self, current: Snapshot, freshness: int, cut: int) -> _NewRows:
+        """Recompute what was open at the last update; all before it is final."""
+        opened = self._cuts.closed_before(self._table.name, freshness)
+        time_column = self._table.time_column
+        if opened is None or time_column is None:
+            return self._everything(cut)
+        frame = self._states.computed(self._table, cut, since=opened)
+        replaced = current.between(opened, None)
+        mixed = tuple(file for file in replaced if file.low is None or file.low < opened)
+        if mixed:
+            kept = stamped_before(read_files(self._states.session, current, mixed), time_column, opened)
+            frame = frame.unionByName(kept, allowMissingColumns=True)
+        return _NewRows(frame=frame, remove=replaced)
+
+    def _gained(self, freshness: int, cut: int) -> DataFrame:
+        """The rows that the query gains between two cuts.
+
+        A query that looks at one instant at a time is run over the new rows alone. One that joins is run once per
+        source: the new rows of that source, the old ones of those before it and all of those after it. Together
+        these are all combinations in which at least one row is new, each once.
+        """
+        table, states = self._table, self._states
+        names = source_names(table.query)
+        if not table.linear or len(names) == 1:
+            return evaluate(states.session, table.query, [states.between(name, freshness, cut) for name in names])
+        terms: list[DataFrame] = []
+        for turn, name in enumerate(names):
+            if not states.gains(name, freshness, cut) and (terms or turn < len(names) - 1):
+                continue
+            frames = [
+                states.as_of(other, freshness, since=self._reach_back(other, freshness))
+                if place < turn
+                else states.between(other, freshness, cut)
+                if place == turn
+                else states.as_of(other, cut, since=self._reach_back(other, freshness))
+                for place, other in enumerate(names)
+            ]
+            terms.append(evaluate(states.session, table.query, frames))
+        return reduce(DataFrame.unionAll, terms)
+
+    def _reach_back(self, source: str, freshness: int) -> int | None:
+        """From where on old rows of a source can still meet new rows of another."""
+        closed = self._cuts.closed_before(source, freshness)
+        if self._table.lookback is None or closed is None:
+            return None
+        return closed - self._cuts.lookback(self._table.name)
+
+    def _opens_at(self, cut: int) -> int | None:
+        if self._table.maintain is not Maintenance.PARTITIONS or self._table.emits_closed_buckets:
+            return None
+        return self._cuts.closed_before(self._table.name, cut)

@@ -1,0 +1,62 @@
+"""Stored tables as DataFrames: the pinned file list, pruned and filtered by time."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
+
+from freshtide.storage import DataFile, Snapshot
+
+
+def schema_of(snapshot: Snapshot) -> StructType:
+    return StructType.fromJson(json.loads(snapshot.spark_schema))
+
+
+def empty_frame(session: SparkSession, schema: StructType) -> DataFrame:
+    return session.createDataFrame([], schema)
+
+
+def read_files(session: SparkSession, snapshot: Snapshot, files: tuple[DataFile, ...]) -> DataFrame:
+    """The rows of some files of a snapshot."""
+    schema = schema_of(snapshot)
+    if not files:
+        return empty_frame(session, schema)
+    # Without basePath the partition columns would vanish; without a schema Spark would open every footer.
+    reader = session.read.schema(schema).option("basePath", str(snapshot.folder))
+    return reader.parquet(*snapshot.paths(files))
+
+
+def read_between(
+    session: SparkSession, snapshot: Snapshot, time_column: str | None, since: int | None, before: int | None
+) -> DataFrame:
+    """The rows stamped in [since, before), microseconds; None leaves a side open."""
+    if time_column is None or (since is None and before is None):
+        return read_files(session, snapshot, snapshot.files)
+    files = snapshot.between(since, before)
+    frame = read_files(session, snapshot, files)
+    if since is not None and any(file.low is None or file.low < since for file in files):
+        frame = frame.where(_stamp(time_column) >= instant(since))
+    if before is not None and any(file.high is None or file.high >= before for file in files):
+        frame = frame.where(_stamp(time_column) < instant(before))
+    return frame
+
+
+def stamped_from(frame: DataFrame, time_column: str, since: int) -> DataFrame:
+    return frame.where(_stamp(time_column) >= instant(since))
+
+
+def stamped_before(frame: DataFrame, time_column: str, before: int) -> DataFrame:
+    return frame.where(_stamp(time_column) < instant(before))
+
+
+def instant(at: int) -> Column:
+    """A timestamp literal."""
+    return sf.expr(f"timestamp_micros({at}L)")
+
+
+def _stamp(time_column: str) -> Column:
+    # A time column may be a DATE; as a timestamp it is that day's midnight.
+    return sf.col(f"`{time_column}`").cast("timestamp")

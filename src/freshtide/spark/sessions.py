@@ -1,0 +1,100 @@
+"""Spark sessions: one to start with, one per track to work in."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from freshtide.core.errors import FreshtideError
+
+# What correctness rests on: these hold in every session that Freshtide works in, whoever made it.
+_REQUIRED = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    # Updates are many and small: a shuffle into the default 200 partitions would cost more than the work.
+    "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+_DEFAULTS = {
+    "spark.master": "local[*]",
+    "spark.app.name": "freshtide",
+    "spark.driver.memory": "2g",
+    "spark.driver.host": "localhost",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.scheduler.mode": "FAIR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # A warehouse runs for months: what Spark remembers of past jobs must stay small.
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+
+class SparkUnavailableError(FreshtideError):
+    """Spark cannot be started on this machine."""
+
+
+def start_session(configuration: Mapping[str, str]) -> SparkSession:
+    """Start Spark with the user's configuration on top of the defaults."""
+    if not _find_java():
+        raise SparkUnavailableError(
+            "Java was not found, and Spark needs it.",
+            way_out="Install Java 17 or newer and make sure that `java` is on the PATH or JAVA_HOME is set.",
+        )
+    # PySpark logs every user error as JSON with a stack trace; the error itself reaches us as an exception.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    settings = {**_DEFAULTS, **_REQUIRED, **configuration}
+    quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
+    options = settings.get("spark.driver.extraJavaOptions", "")
+    settings["spark.driver.extraJavaOptions"] = f"{quiet} {options}".strip()
+    builder = SparkSession.Builder()
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise SparkUnavailableError(
+            f"Spark did not start: {str(error).splitlines()[0]}",
+            way_out="Run `freshtide doctor`, and check `spark` in freshtide.yml.",
+        ) from error
+
+
+class SparkTracks:
+    """A session and a FAIR pool for each thread that works, made when the thread first asks."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.root = session
+        self._local = threading.local()
+
+    def session(self, pool: str) -> SparkSession:
+        """The calling thread's session: temporary views and settings are its own."""
+        session: SparkSession | None = getattr(self._local, "session", None)
+        if session is None:
+            session = self.root.newSession()
+            for name, value in _REQUIRED.items():
+                session.conf.set(name, value)
+            session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+            self._local.session = session
+        return session
+
+    def stop(self) -> None:
+        self.root.stop()
+
+
+def _find_java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").exists():
+        return True
+    return shutil.which("java") is not None

@@ -1,0 +1,91 @@
+"""Results onto disk: small ones as Arrow through the driver, large ones by Spark's own writers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from freshtide.core.instants import datetime_of, seconds
+from freshtide.spark.reading import instant
+from freshtide.storage import DataFile, StoredTable
+
+_OPEN = "_open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Files on disk, not committed yet."""
+
+    files: tuple[DataFile, ...]
+    schema: pa.Schema
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+
+def write_result(
+    frame: DataFrame,
+    table: StoredTable,
+    *,
+    number: int,
+    partition_by: tuple[str, ...],
+    large: bool,
+    opens_at: int | None = None,
+) -> Written:
+    """Write the rows of a frame as Parquet files of a table.
+
+    Rows stamped from `opens_at` on go to files of their own: the next update replaces just these.
+    """
+    whole_stage = "true" if large else "false"
+    # Compiling a plan takes longer than running it over a few thousand rows.
+    frame.sparkSession.conf.set("spark.sql.codegen.wholeStage", whole_stage)
+    write = _write_large if large else _write_small
+    return write(frame, table, number, partition_by, opens_at)
+
+
+def _write_small(
+    frame: DataFrame, table: StoredTable, number: int, partition_by: tuple[str, ...], opens_at: int | None
+) -> Written:
+    rows = frame.toArrow()
+    parts = [rows] if opens_at is None else _split(rows, table.time_column, opens_at)
+    files = [file for part in parts for file in table.write(part, number=number, partition_by=partition_by)]
+    return Written(files=tuple(files), schema=rows.schema)
+
+
+def _split(rows: pa.Table, time_column: str | None, opens_at: int) -> list[pa.Table]:
+    if time_column is None:
+        return [rows]
+    stamps = rows.column(time_column)
+    moment = datetime_of(seconds(opens_at))
+    is_open = pc.greater_equal(stamps, pa.scalar(moment if pa.types.is_timestamp(stamps.type) else moment.date()))
+    return [rows.filter(pc.invert(is_open)), rows.filter(is_open)]
+
+
+def _write_large(
+    frame: DataFrame, table: StoredTable, number: int, partition_by: tuple[str, ...], opens_at: int | None
+) -> Written:
+    schema = arrow_schema(frame)
+    folders: tuple[str, ...] = partition_by
+    if opens_at is not None and table.time_column is not None:
+        stamp = frame[f"`{table.time_column}`"].cast("timestamp")
+        frame = frame.withColumn(_OPEN, stamp >= instant(opens_at))
+        folders = (_OPEN, *partition_by)
+    staging = table.staging(number)
+    writer = frame.write.option("compression", "zstd")
+    if folders:
+        writer = writer.partitionBy(*folders)
+    writer.parquet(str(staging))
+    adopted: list[DataFile] = []
+    for root in sorted(staging.glob(f"{_OPEN}=*")) if _OPEN in folders else [staging]:
+        adopted += table.adopt(root, number=number, partition_by=partition_by)
+    return Written(files=tuple(adopted), schema=schema)
+
+
+def arrow_schema(frame: DataFrame) -> pa.Schema:
+    """The Arrow schema that Spark gives the frame's rows."""
+    return to_arrow_schema(frame.schema, timezone="UTC")
