@@ -49,13 +49,12 @@ class Audit:
         self._states.session.conf.set("spark.sql.codegen.wholeStage", "true")
         stored = self._states.newest(name)
         expected = self._states.expanded(name, snapshot.freshness).select(*(f"`{c}`" for c in stored.columns))
-        differences = _differences(_comparable(expected), _comparable(stored)).collect()
-        missing = sum(max(0, row["_balance"]) for row in differences)
-        unexpected = sum(max(0, -row["_balance"]) for row in differences)
-        examples = []
-        for row in differences[:_EXAMPLES]:
-            values = {key: value for key, value in row.asDict().items() if key != "_balance"}
-            examples.append(f"{'missing' if row['_balance'] > 0 else 'unexpected'}: {values}")
+        differences = _differences(_comparable(expected), _comparable(stored))
+        more, fewer = sf.greatest("_balance", sf.lit(0)), sf.greatest(-sf.col("_balance"), sf.lit(0))
+        missing, unexpected = differences.agg(
+            sf.coalesce(sf.sum(more), sf.lit(0)), sf.coalesce(sf.sum(fewer), sf.lit(0))
+        ).collect()[0]
+        examples = _examples(differences) if missing or unexpected else []
         return AuditResult(
             table=name,
             freshness=snapshot.freshness,
@@ -64,6 +63,14 @@ class Audit:
             unexpected=unexpected,
             examples=tuple(examples),
         )
+
+
+def _examples(differences: DataFrame) -> list[str]:
+    found = []
+    for row in differences.limit(_EXAMPLES).collect():
+        values = {key: value for key, value in row.asDict().items() if key != "_balance"}
+        found.append(f"{'missing' if row['_balance'] > 0 else 'unexpected'}: {values}")
+    return found
 
 
 def _differences(expected: DataFrame, stored: DataFrame) -> DataFrame:

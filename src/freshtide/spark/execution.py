@@ -46,12 +46,12 @@ class UpdateExecutor:
     def __init__(
         self,
         tracks: SparkTracks,
+        *,
         feeds: Mapping[str, Feed],
         graph: TableGraph,
         store: Store,
         schemas: TableSchemas,
         definitions: Mapping[str, str],
-        *,
         large_update: int,
         retention: float,
         clock: Callable[[], float],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -78,7 +78,17 @@ class BaseTableLoader:
         except PySparkException as error:
             self._raise_if_unreadable(plan.items)
             raise error
-        return self._commit(written, sides, plan, number, definition, rebuild)
+        record = UpdateRecord(
+            number=number,
+            kind=UpdateKind.REBUILD if rebuild else UpdateKind.LOAD,
+            freshness=plan.freshness,
+            safe=plan.safe,
+            definition=definition,
+            counts=sides.counts,
+            files=tuple(_loaded(item.file) for item in plan.items)
+            + tuple(_loaded(mark, punctuation=True) for mark in plan.punctuation),
+        )
+        return self._commit(record, written, sides)
 
     def _write(self, frame: DataFrame, table: StoredTable, number: int, plan: LoadPlan) -> Written:
         if not plan.items:
@@ -111,32 +121,10 @@ class BaseTableLoader:
         )
         return _Sides(counts=counts, rejected=rejected, late=late)
 
-    def _commit(
-        self, written: Written, sides: _Sides, plan: LoadPlan, number: int, definition: str, rebuild: bool
-    ) -> Snapshot:
+    def _commit(self, record: UpdateRecord, written: Written, sides: _Sides) -> Snapshot:
         """Commit the table last: until it has landed, the two beside it can be rolled back."""
-        record = UpdateRecord(
-            number=number,
-            kind=UpdateKind.REBUILD if rebuild else UpdateKind.LOAD,
-            freshness=plan.freshness,
-            safe=plan.safe,
-            definition=definition,
-            counts=sides.counts,
-            files=tuple(_loaded(item.file) for item in plan.items)
-            + tuple(_loaded(mark, punctuation=True) for mark in plan.punctuation),
-        )
-        for table, rows in ((self._rejects, sides.rejected), (self._late, sides.late)):
-            if rows is None and not (rebuild and table.snapshot is not None):
-                continue
-            by = () if table is self._rejects else self._table.partition_by
-            schema = rows.schema if rows is not None else table.snapshot.schema if table.snapshot else written.schema
-            files = rows.files if rows is not None else ()
-            aside = UpdateRecord(
-                number=number, kind=record.kind, freshness=plan.freshness, safe=plan.safe, definition=definition
-            )
-            table.commit(
-                Change(record=aside, at=self._clock(), schema=schema, partition_by=by, add=files, replace_all=rebuild)
-            )
+        self._commit_aside(self._rejects, sides.rejected, record, partition_by=())
+        self._commit_aside(self._late, sides.late, record, partition_by=self._table.partition_by)
         return self._main.commit(
             Change(
                 record=record,
@@ -144,6 +132,28 @@ class BaseTableLoader:
                 schema=written.schema,
                 partition_by=self._table.partition_by,
                 add=written.files,
+                replace_all=record.kind is UpdateKind.REBUILD,
+            )
+        )
+
+    def _commit_aside(
+        self, table: StoredTable, rows: Written | None, record: UpdateRecord, *, partition_by: tuple[str, ...]
+    ) -> None:
+        rebuild = record.kind is UpdateKind.REBUILD
+        current = table.snapshot
+        if rows is None:
+            if not rebuild or current is None:
+                return
+            # What had been put aside is judged anew by a rebuild: the old rows go, even if no new ones come.
+            rows = Written(files=(), schema=current.schema)
+        aside = replace(record, counts=Counts(), files=())
+        table.commit(
+            Change(
+                record=aside,
+                at=self._clock(),
+                schema=rows.schema,
+                partition_by=partition_by,
+                add=rows.files,
                 replace_all=rebuild,
             )
         )
