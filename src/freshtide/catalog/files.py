@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Engine, RowMapping, and_, func, insert, select, update
+from sqlalchemy import Engine, RowMapping, and_, delete, func, insert, select, update
 
 from freshtide.catalog.schema import feed_columns, files, loads
 from freshtide.core.files import FeedFile, FileState
@@ -30,6 +30,15 @@ class FileLedger:
         registered = []
         with self._engine.begin() as connection:
             for file, tables in arrivals:
+                if file.state is not FileState.REFUSED:
+                    # A quarantined file that comes again, mended, takes the place of its old self.
+                    connection.execute(
+                        delete(files).where(
+                            files.c.feed == file.feed,
+                            files.c.path == file.path,
+                            files.c.state == FileState.QUARANTINED,
+                        )
+                    )
                 result = connection.execute(insert(files).values(_values(file)))
                 assert result.inserted_primary_key is not None
                 stored = replace(file, id=result.inserted_primary_key[0])
@@ -84,7 +93,7 @@ class FileLedger:
             .group_by(loads.c.table_name)
         )
         with self._engine.connect() as connection:
-            return {name: count for name, count in connection.execute(query)}
+            return {row[0]: row[1] for row in connection.execute(query)}
 
     def loaded(self, table: str) -> list[FeedFile]:
         """Files that the table has loaded, in the order of their arrival."""
@@ -113,6 +122,13 @@ class FileLedger:
                 connection.execute(
                     update(loads).where(loads.c.table_name == table, loads.c.file_id == file_id).values(number=number)
                 )
+
+    def unload_after(self, table: str, number: int) -> None:
+        """Make pending again what updates beyond a number had loaded."""
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(loads).where(loads.c.table_name == table, loads.c.number > number).values(number=None)
+            )
 
     def adopt(self, table: str, feed: str) -> None:
         """Make every file of a feed pending for a table that has not heard of it."""

@@ -39,6 +39,12 @@ class TableStates:
             rows = connection.execute(select(tables)).mappings()
             return {row["name"]: _row(dict(row)) for row in rows}
 
+    def get(self, name: str) -> TableRow:
+        """The row of a table, a new one where there is none yet."""
+        with self._engine.connect() as connection:
+            row = connection.execute(select(tables).where(tables.c.name == name)).mappings().first()
+            return TableRow(name=name) if row is None else _row(dict(row))
+
     def put(self, row: TableRow) -> None:
         values = {**asdict(row), "cost": asdict(row.cost)}
         with self._engine.begin() as connection:

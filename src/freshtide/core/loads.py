@@ -41,19 +41,22 @@ def plan_load(
     feed: Feed,
     pending: Iterable[FeedFile],
     *,
-    upto: float,
+    upto: float | None,
     freshness: int | None,
     safe: int | None,
+    most: int | None = None,
 ) -> LoadPlan:
-    """Order the pending files stamped up to `upto` and follow freshness and safe freshness through them.
+    """Order the pending files stamped up to `upto`, `most` of them, and follow freshness and safe freshness.
 
     Files without a time stamp come first: they hold no row that could be too early. A punctuation counts
     once every file that arrived before it is loaded.
     """
     pending = sorted(pending, key=lambda file: (_stamp(file) if file.timestamp is not None else -1, file.path))
-    limit = micros(upto)
-    data = [file for file in pending if file.state is FileState.READY and (_stamp(file) <= limit)]
-    left_out = [file.id for file in pending if file.state is FileState.READY and _stamp(file) > limit]
+    data = [
+        file for file in pending if file.state is FileState.READY and (upto is None or _stamp(file) <= micros(upto))
+    ][:most]
+    taken = {file.id for file in data}
+    left_out = (file.id for file in pending if file.state is FileState.READY and file.id not in taken)
     first_left_out = min(left_out, default=None)
     punctuation = tuple(
         file

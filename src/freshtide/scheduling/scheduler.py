@@ -201,9 +201,11 @@ class Scheduler:
         state.freshness, state.safe = event.freshness, event.safe
         state.failures = 0
         state.in_flight.clear()
-        self._vacate(state)
         for dependent in self._dependents[event.table]:
+            # What was computed from the old content is as wrong as the old content was.
+            self._states[dependent].rebuild_wanted |= state.running_rebuild
             self._touched[dependent] = None
+        self._vacate(state)
 
     def _fail(self, event: UpdateFailed, now: float) -> list[Command]:
         state = self._states[event.table]

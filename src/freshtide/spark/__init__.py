@@ -4,18 +4,25 @@ An update runs on a track: a thread with a Spark session and a FAIR-scheduler po
 decides what to update; that is the scheduler's business.
 """
 
+from pyspark.sql import SparkSession
+
 from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
+from freshtide.spark.loading import UnreadableFilesError
 from freshtide.spark.queries import run_query
+from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks, start_session
 from freshtide.spark.states import TableStates
 
 __all__ = [
     "Audit",
     "AuditResult",
+    "SparkSession",
     "SparkTracks",
+    "TableSchemas",
     "TableStates",
+    "UnreadableFilesError",
     "UpdateExecutor",
     "UpdateOutcome",
     "resolve_columns",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -78,6 +78,10 @@ class StoredTable:
         self._refuse_foreign_features(self._handle)
         self._install(self._snapshot_of(self._handle))
         return self._current
+
+    def records(self, *, after: int = -1) -> Iterator[tuple[int, UpdateRecord]]:
+        """(version, record) of the updates committed after a version, oldest first."""
+        return deltalog.records(self.folder, after=after)
 
     def as_of(self, freshness: int) -> Snapshot | None:
         """A version of exactly this freshness, where it is still at hand."""

@@ -1,0 +1,45 @@
+"""Data arriving as files in folders.
+
+A watcher finds the files of a feed and waits until each has settled. An inspection reads a settled file
+once: it hashes and checks it, counts its records and finds its timestamp. Admission gives the verdict, which
+the catalog keeps: ready to be loaded, a punctuation, a duplicate, refused for having changed in place, or
+quarantined with a reason. A FeedSet does all of it for the feeds of a project. Nothing in here reads a clock.
+"""
+
+from freshtide.feeds.admission import Ledger, admit, retry
+from freshtide.feeds.disk import Disk, LocalDisk
+from freshtide.feeds.errors import (
+    NamePatternError,
+    NotQuarantinedError,
+    TimeFormatError,
+    UnreadableFileError,
+    VanishedFileError,
+)
+from freshtide.feeds.feedset import FeedSet
+from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
+from freshtide.feeds.settling import Signature
+from freshtide.feeds.timeformats import check_time_format, parser
+from freshtide.feeds.watching import FolderWatcher, SettledFile
+
+__all__ = [
+    "Disk",
+    "FeedSet",
+    "FolderWatcher",
+    "Inspection",
+    "Ledger",
+    "LocalDisk",
+    "NamePatternError",
+    "NotQuarantinedError",
+    "SettledFile",
+    "Signature",
+    "TimeFormatError",
+    "UnreadableFileError",
+    "VanishedFileError",
+    "admit",
+    "check_feed",
+    "check_time_format",
+    "inspect",
+    "parser",
+    "read_punctuation",
+    "retry",
+]

@@ -1,0 +1,271 @@
+"""Which files have arrived: a watcher that costs next to nothing while nothing does.
+
+A poll looks at the known folders, not at their files: a folder that was not modified has no new names. Files
+are looked at while they settle, and once in a while, a few at each poll, to notice rewrites in place.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from freshtide.core.errors import Problem
+from freshtide.core.tables import Feed
+from freshtide.feeds.disk import Disk, LocalDisk
+from freshtide.feeds.globs import Places, Role, below, feed_globs, role_of, start
+from freshtide.feeds.settling import Look, Markers, Signature, has_settled
+
+# A folder modified this shortly before it was listed can change again without its time moving: clocks of
+# file systems tick in milliseconds, some (with whole seconds only) in two seconds.
+_RACY = 0.1
+_RACY_WHOLE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledFile:
+    """A file that is complete as far as can be told from outside."""
+
+    path: str
+    size: int
+    modified_ns: int
+    is_punctuation: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Folder:
+    path: str
+    places: Places
+    is_base: bool
+    above: frozenset[tuple[int, int]] = frozenset()
+    """Device and inode of the folders it was reached through: a link back to one of them is a loop."""
+    names: set[str] = field(default_factory=set)
+    listed: int | None = None
+    """Modification time as of the last listing; None: to be listed."""
+    same_since: float = 0.0
+    is_racy: bool = False
+
+    def path_of(self, name: str) -> str:
+        return f"{self.path.rstrip('/')}/{name}"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Unsettled:
+    folder: _Folder
+    name: str
+    role: Role
+    look: Look | None = None
+
+
+class FolderWatcher:
+    """Watches the folders of one feed.
+
+    `known` are files handed out before a restart with the signature they had: they count as handed out,
+    and come again only if they have changed.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        project_root: Path,
+        *,
+        known: Mapping[str, Signature] | None = None,
+        sweep_interval: float = 30.0,
+        disk: Disk | None = None,
+    ) -> None:
+        self._feed = feed
+        self._disk = disk or LocalDisk()
+        self._markers = Markers(feed.settling.marker) if feed.settling.marker else None
+        self._folders: dict[str, _Folder] = {}
+        self._unsettled: dict[str, _Unsettled] = {}
+        self._settled: dict[str, _Unsettled] = {}
+        # Signatures last handed out. Those of files out of sight stay: they may come back unchanged.
+        self._signatures: dict[str, Signature] = dict(known or {})
+        self._problems: dict[str, Problem] = {}
+        self._sweep_interval = sweep_interval
+        self._sweep_started = 0.0
+        self._to_sweep: list[str] = []
+        self._swept = 0
+        for glob in feed_globs(feed, project_root):
+            self._enter(glob.base, start(glob), is_base=True)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be looked at in the last poll, by path."""
+        return tuple(self._problems[path] for path in sorted(self._problems))
+
+    @property
+    def settling(self) -> bool:
+        """Whether a file has been seen that time alone will settle."""
+        return self._markers is None and bool(self._unsettled)
+
+    def poll(self, now: float) -> list[SettledFile]:
+        """Files that have settled since the last poll, or settled again after a change, by path."""
+        waiting = list(self._folders.values())
+        while waiting:
+            waiting.extend(self._look_into(waiting.pop(), now))
+        self._sweep(now)
+        found = [file for path in list(self._unsettled) if (file := self._settle(path, now)) is not None]
+        return sorted(found, key=lambda file: file.path)
+
+    def _look_into(self, folder: _Folder, now: float) -> list[_Folder]:
+        """List a folder if it may have changed; the folders found in it."""
+        try:
+            seen = self._disk.look(folder.path)
+            if seen.st_mtime_ns == folder.listed and not folder.is_racy:
+                return []
+            names = set(self._disk.names(folder.path))
+        except FileNotFoundError:
+            self._lose(folder)
+            return []
+        except OSError as error:
+            if isinstance(error, NotADirectoryError) and not folder.is_base:
+                self._lose(folder)  # a file has taken its place
+                return []
+            folder.listed = None
+            self._report(folder.path, error)
+            return []
+        self._problems.pop(folder.path, None)
+        if seen.st_mtime_ns != folder.listed:
+            folder.listed, folder.same_since = seen.st_mtime_ns, now
+        window = _RACY if seen.st_mtime_ns % 1_000_000_000 else _RACY_WHOLE_SECONDS
+        folder.is_racy = now - seen.st_mtime_ns / 1e9 < window and now - folder.same_since < window
+        for name in folder.names - names:
+            self._vanish(folder.path_of(name))
+        new, folder.names = names - folder.names, names
+        entered = [self._meet(folder, name, seen) for name in sorted(new)]
+        return [inner for inner in entered if inner is not None]
+
+    def _meet(self, folder: _Folder, name: str, seen: os.stat_result) -> _Folder | None:
+        """Take in a name not seen before; the folder, if it is one to look into."""
+        path = folder.path_of(name)
+        role, inside = role_of(folder.places, name), below(folder.places, name)
+        if role is Role.DATA and self._markers and self._markers.is_marker(name):
+            role = None
+        if inside:
+            lineage = folder.above | {(seen.st_dev, seen.st_ino)}
+            try:
+                entry = self._disk.look(path)
+            except OSError as error:
+                if not isinstance(error, FileNotFoundError):
+                    self._report(path, error)
+            else:
+                if stat.S_ISDIR(entry.st_mode):
+                    is_loop = (entry.st_dev, entry.st_ino) in lineage
+                    return None if is_loop else self._enter(path, inside, above=lineage)
+        if role is not None and path not in self._settled and path not in self._unsettled:
+            if _is_text(name):
+                self._unsettled[path] = _Unsettled(folder=folder, name=name, role=role)
+            else:
+                self._problems[path] = self._problem(f"The file name {path!a} is not valid UTF-8.")
+        return None
+
+    def _enter(
+        self,
+        path: str,
+        places: Places,
+        *,
+        is_base: bool = False,
+        above: frozenset[tuple[int, int]] = frozenset(),
+    ) -> _Folder:
+        folder = self._folders.get(path)
+        if folder is None:
+            folder = _Folder(path=path, places=places, is_base=is_base, above=above)
+            self._folders[path] = folder
+        elif not places <= folder.places:
+            # Reached by another glob too: its names have to be judged again.
+            folder.places |= places
+            folder.names, folder.listed = set(), None
+        return folder
+
+    def _lose(self, folder: _Folder) -> None:
+        """A folder is gone. A base folder may appear later; others are met again in their parent."""
+        self._problems.pop(folder.path, None)
+        for name in folder.names:
+            self._vanish(folder.path_of(name))
+        folder.names, folder.listed = set(), None
+        if not folder.is_base:
+            self._folders.pop(folder.path, None)
+            parent, _, name = folder.path.rpartition("/")
+            if (above := self._folders.get(parent or "/")) is not None:
+                above.names.discard(name)
+
+    def _vanish(self, path: str) -> None:
+        self._problems.pop(path, None)
+        self._unsettled.pop(path, None)
+        self._settled.pop(path, None)
+
+    def _sweep(self, now: float) -> None:
+        """Look at the share of the settled files that is due, so that a round takes `sweep_interval`."""
+        if not self._to_sweep or now < self._sweep_started:
+            self._start_round(now)
+            return
+        passed = (now - self._sweep_started) / self._sweep_interval if self._sweep_interval > 0 else 1.0
+        due = min(len(self._to_sweep), int(len(self._to_sweep) * passed))
+        for path in self._to_sweep[self._swept : due]:
+            self._look_again(path)
+        self._swept = due
+        if passed >= 1:
+            self._start_round(now)
+
+    def _start_round(self, now: float) -> None:
+        self._sweep_started, self._to_sweep, self._swept = now, list(self._settled), 0
+
+    def _look_again(self, path: str) -> None:
+        file = self._settled.get(path)
+        if file is None:
+            return
+        try:
+            seen = self._disk.look(path)
+        except OSError:
+            return  # gone or out of reach: its folder tells
+        if (seen.st_size, seen.st_mtime_ns) != self._signatures[path]:
+            del self._settled[path]
+            file.look = None
+            self._unsettled[path] = file
+
+    def _settle(self, path: str, now: float) -> SettledFile | None:
+        file = self._unsettled[path]
+        by_marker = self._markers is not None and file.role is Role.DATA
+        if by_marker and self._markers and self._markers.of(file.name) not in file.folder.names:
+            return None
+        try:
+            seen = self._disk.look(path)
+        except FileNotFoundError:
+            return None  # removed since it was listed, or a link whose target is not there yet
+        except OSError as error:
+            self._report(path, error)
+            return None
+        self._problems.pop(path, None)
+        if not stat.S_ISREG(seen.st_mode):
+            del self._unsettled[path]
+            return None
+        signature = (seen.st_size, seen.st_mtime_ns)
+        is_news = self._signatures.get(path) != signature
+        if is_news and not by_marker and not has_settled(self._feed.settling, signature, file.look, now):
+            if file.look is None or file.look.signature != signature:
+                file.look = Look(signature=signature, since=now)
+            return None
+        self._settled[path] = self._unsettled.pop(path)
+        self._signatures[path] = signature
+        is_punctuation = file.role is Role.PUNCTUATION
+        size, modified_ns = signature
+        settled = SettledFile(path=path, size=size, modified_ns=modified_ns, is_punctuation=is_punctuation)
+        return settled if is_news else None
+
+    def _report(self, path: str, error: OSError) -> None:
+        self._problems[path] = self._problem(f"{path} cannot be looked at: {error.strerror or error}.")
+
+    def _problem(self, message: str) -> Problem:
+        return Problem(message=f"Feed '{self._feed.name}': {message}", origin=self._feed.origin)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written down: the catalog keeps paths as text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

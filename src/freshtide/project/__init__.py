@@ -1,0 +1,45 @@
+"""What users write, turned into the words of the core.
+
+A project is a folder: freshtide.yml with its settings, feeds/*.yml, and tables in SQL and Python under tables/.
+`load_project` reads all of it and gives a `Project`, with every table's way of being maintained, or one
+`ProjectError` with every problem in it, each with its file, line and way out. Everything flows into
+`Declarations` first, whatever it was written in, and `assemble` makes the project of them. `create_starter`
+writes the project that `freshtide init` begins with.
+"""
+
+from freshtide.project.assembly import Project, assemble
+from freshtide.project.declarations import Declarations, DeclaredTable, TableKind
+from freshtide.project.decorators import NoProjectError, collecting, declared_function, feed, materialized_view, table
+from freshtide.project.feedfile import read_feed
+from freshtide.project.loading import PROJECT_FILE, find_project, load_project
+from freshtide.project.properties import Properties
+from freshtide.project.settings import Retry, Settings
+from freshtide.project.sizes import SizeError, parse_size
+from freshtide.project.sqlfile import declare_sql
+from freshtide.project.starter import StarterError, create_starter
+
+__all__ = [
+    "PROJECT_FILE",
+    "Declarations",
+    "DeclaredTable",
+    "NoProjectError",
+    "Project",
+    "Properties",
+    "Retry",
+    "Settings",
+    "SizeError",
+    "StarterError",
+    "TableKind",
+    "assemble",
+    "collecting",
+    "create_starter",
+    "declare_sql",
+    "declared_function",
+    "feed",
+    "find_project",
+    "load_project",
+    "materialized_view",
+    "parse_size",
+    "read_feed",
+    "table",
+]

@@ -1,0 +1,101 @@
+"""Declarations to a project: every name looked up, every table with its way of being maintained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from freshtide.core.errors import Origin, Problem, ProjectError
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Feed, Maintenance, Table
+from freshtide.project.basetables import base_table
+from freshtide.project.declarations import Declarations, TableKind
+from freshtide.project.derivedtables import derived_table
+from freshtide.project.outputs import BuiltTable, TableError
+from freshtide.project.settings import Settings
+from freshtide.project.sources import ResolvedTable, resolve_sources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project that can run."""
+
+    root: Path
+    settings: Settings
+    feeds: Mapping[str, Feed]
+    graph: TableGraph
+    notes: tuple[Problem, ...] = ()
+    """What is not wrong but worth knowing."""
+
+
+def assemble(declarations: Declarations, settings: Settings, root: Path) -> Project:
+    """The project that was declared, or a ProjectError with everything that is wrong with it."""
+    resolved, problems = resolve_sources(declarations)
+    problems += declarations.problems
+    if not declarations.tables and not problems:
+        problems.append(_NO_TABLES)
+    built: dict[str, BuiltTable] = {}
+    for table in resolved:
+        # Where a source has a problem of its own, that one is enough.
+        if all(source in built for source in _table_sources(table)):
+            try:
+                built[table.declared.name] = _built(table, declarations, built)
+            except TableError as error:
+                origin = table.declared.origin
+                problems.append(Problem(message=error.message, origin=origin, way_out=error.way_out))
+    if problems:
+        raise ProjectError(_in_order(problems))
+    tables = {name: table.table for name, table in built.items()}
+    return Project(
+        root=root,
+        settings=settings,
+        feeds={feed.name: feed for feed in declarations.feeds.values()},
+        graph=TableGraph(tables.values()),
+        notes=_in_order(_notes(declarations, tables)),
+    )
+
+
+_NO_TABLES = Problem(
+    message="The project declares no tables.",
+    origin=Origin(file="freshtide.yml"),
+    way_out="Write CREATE STREAMING TABLE name AS SELECT * FROM STREAM feed into a file in tables/.",
+)
+
+
+def _table_sources(table: ResolvedTable) -> tuple[str, ...]:
+    return () if table.declared.kind is TableKind.STREAMING_TABLE else table.sources
+
+
+def _built(table: ResolvedTable, declarations: Declarations, built: Mapping[str, BuiltTable]) -> BuiltTable:
+    if table.declared.kind is TableKind.STREAMING_TABLE:
+        (feed,) = table.sources
+        return base_table(table, declarations.feeds[feed.lower()])
+    return derived_table(table, built)
+
+
+def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[Problem]:
+    read = {table.feed for table in tables.values()}
+    for feed in declarations.feeds.values():
+        if feed.name not in read:
+            yield Problem(
+                message=f"No table reads the feed '{feed.name}', so its files are not loaded.",
+                origin=feed.origin,
+                way_out=f"Write CREATE STREAMING TABLE name AS SELECT * FROM STREAM {feed.name}.",
+            )
+    for table in tables.values():
+        asked = declarations.tables[table.name.lower()].properties.maintain
+        if table.maintain is Maintenance.FULL and asked is None:
+            yield Problem(
+                message=f"'{table.name}' is computed in full at each update: {table.maintenance_reason}.",
+                origin=table.origin,
+                way_out="Say so with maintain = 'full' if that is meant.",
+            )
+
+
+def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    def place(problem: Problem) -> tuple[str, int, str]:
+        origin = problem.origin
+        return (origin.file if origin else "", origin.line if origin else 0, problem.message)
+
+    return tuple(sorted(problems, key=place))

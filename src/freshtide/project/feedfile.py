@@ -1,0 +1,215 @@
+"""Feeds as users write them, in feeds/*.yml or as keyword arguments, to core Feeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from freshtide.core.durations import parse_duration
+from freshtide.core.errors import Problem, suggestion
+from freshtide.core.tables import (
+    Column,
+    Duplicates,
+    Feed,
+    FileFormat,
+    SchemaChange,
+    Settling,
+    TimestampFrom,
+)
+from freshtide.project.columns import UNKNOWN, read_schema
+from freshtide.project.names import name_fault
+from freshtide.project.validation import (
+    Duration,
+    Place,
+    PositiveDuration,
+    Written,
+    check,
+    chosen,
+    plain,
+    understood,
+    wrong,
+)
+
+_FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
+_CSV_ONLY = ("header", "delimiter", "quote", "escape", "null_value")
+_TIME_TYPES = ("timestamp", "timestamp_ltz", "timestamp_ntz", "date")
+_FORMATTED_TIME_TYPES = ("string", "int", "bigint", "double")
+_NAME_CODES = "YymdHMSfjbBpIzZaA"
+
+
+def read_feed(values: object, place: Place, *, default_name: str | None = None) -> tuple[Feed | None, list[Problem]]:
+    """The feed, or None and everything that is wrong with it."""
+    written, problems = check(_WrittenFeed, values, place)
+    columns: tuple[Column, ...] = ()
+    if isinstance(values, Mapping) and "schema" in values:
+        columns, schema_problems = read_schema(values["schema"], place)
+        problems += schema_problems
+    name = written.name or default_name if written else None
+    if written is None or not name:
+        return None, problems or [_at(place, "name", "'name' is missing.", "Give the feed a name.")]
+    if fault := name_fault(name):
+        problems.append(_at(place, "name", *fault))
+    time_column, time_problems = _time_column(written, columns, place)
+    problems += time_problems + _misplaced_options(written, place)
+    if problems:
+        return None, problems
+    return _feed(written, name, columns, time_column, place), []
+
+
+def _feed(written: _WrittenFeed, name: str, columns: tuple[Column, ...], time_column: str, place: Place) -> Feed:
+    timestamp_from, name_pattern = written.timestamp
+    return Feed(
+        name=name,
+        path=written.path,
+        format=written.format,
+        schema=columns,
+        time_column=time_column,
+        time_format=written.time_format,
+        timestamp_from=timestamp_from,
+        name_pattern=name_pattern,
+        settling=written.settle,
+        lateness=written.lateness,
+        punctuation=written.punctuation,
+        period=written.period,
+        duplicates=written.duplicates,
+        on_schema_change=written.on_schema_change,
+        header=written.header,
+        delimiter=written.delimiter,
+        quote=written.quote,
+        escape=written.escape,
+        multiline=written.multiline,
+        encoding=written.encoding,
+        null_value=written.null_value,
+        origin=place(()),
+    )
+
+
+def _time_column(written: _WrittenFeed, columns: tuple[Column, ...], place: Place) -> tuple[str, list[Problem]]:
+    """The time column in the schema's spelling."""
+    if not columns:
+        return written.time_column, []
+    by_name = {column.name.lower(): column for column in columns}
+    column = by_name.get(written.time_column.lower())
+    if column is None:
+        message = f"The time column '{written.time_column}' is not in the schema."
+        way_out = suggestion(written.time_column, (column.name for column in columns))
+        return written.time_column, [_at(place, "time_column", message, way_out)]
+    if column.type in (*_TIME_TYPES, UNKNOWN):
+        return column.name, []
+    if column.type not in _FORMATTED_TIME_TYPES:
+        message = f"The time column '{column.name}' is of type {column.type}, which holds no time."
+        return column.name, [_at(place, "time_column", message, "Declare it as timestamp or date.")]
+    if written.time_format is None:
+        message = f"The time column '{column.name}' is of type {column.type}, and how it is written is not said."
+        way_out = (
+            "Declare it as timestamp, or give time_format: epoch_seconds, epoch_millis or a Spark datetime "
+            "pattern like yyyy-MM-dd HH:mm:ss."
+        )
+        return column.name, [_at(place, "time_column", message, way_out)]
+    return column.name, []
+
+
+def _misplaced_options(written: _WrittenFeed, place: Place) -> list[Problem]:
+    if written.format is FileFormat.CSV:
+        return []
+    return [
+        _at(place, key, f"'{key}' is for CSV files, and this feed's format is {written.format}.", "Take it out.")
+        for key in _CSV_ONLY
+        if key in written.model_fields_set
+    ]
+
+
+def _at(place: Place, key: str, message: str, way_out: str) -> Problem:
+    return Problem(message=message, origin=place((key,)), way_out=way_out)
+
+
+def _format(value: object) -> FileFormat:
+    return FileFormat(_FORMATS[chosen(value, tuple(_FORMATS), "a format")])
+
+
+def _timestamp(value: object) -> tuple[TimestampFrom, str | None]:
+    if isinstance(value, Mapping) and list(value) == ["name"] and isinstance(value["name"], str):
+        return TimestampFrom.NAME, _name_pattern(value["name"])
+    if isinstance(value, str) and value in ("content", "modified"):
+        return TimestampFrom(value), None
+    raise wrong(
+        "'timestamp' says where the time stamp of a file comes from.",
+        way_out='Write content, modified or {name: "cpu_%Y%m%d%H%M.csv"}.',
+    )
+
+
+def _name_pattern(pattern: str) -> str:
+    codes = re.findall(r"%(.?)", pattern.replace("%%", ""))
+    if not codes:
+        raise wrong(
+            f"The file name pattern '{pattern}' holds no time.",
+            way_out="Put strptime codes where the file names have the time, like cpu_%Y%m%d%H%M.csv.",
+        )
+    for code in codes:
+        if not code or code not in _NAME_CODES:
+            raise wrong(
+                f"The file name pattern '{pattern}' has the code '%{code}', which is not known.",
+                way_out=f"Known: {', '.join('%' + known for known in _NAME_CODES)}.",
+            )
+    return pattern
+
+
+def _settling(value: object) -> Settling:
+    if isinstance(value, Mapping):
+        marker = value.get("marker")
+        if list(value) != ["marker"] or not isinstance(marker, str) or "{name}" not in marker:
+            raise wrong(
+                "A marker is a file name that holds {name}, the name of the file it stands for.",
+                way_out='Write {marker: "{name}.done"}.',
+            )
+        return Settling(marker=marker)
+    if value == "renamed":
+        return Settling(quiet=0.0)
+    return Settling(quiet=understood(parse_duration, plain(value, "a duration, renamed or {marker: ...}")))
+
+
+def _path(value: Any) -> Any:
+    if isinstance(value, str) and not value.strip():
+        raise wrong("'path' is empty.", way_out="Write a folder with a pattern, like landing/cpu/*.csv.")
+    return value
+
+
+def _delimiter(value: Any) -> Any:
+    if value == "":
+        raise wrong("'delimiter' is empty.", way_out='Write the character, like ";" or "\\t".')
+    return value
+
+
+class _WrittenFeed(Written):
+    name: str | None = None
+    path: Annotated[str, BeforeValidator(_path)]
+    format: Annotated[FileFormat, BeforeValidator(_format)]
+    # Read apart, column by column; the alias keeps clear of pydantic's own `schema`.
+    columns: Any = Field(alias="schema")
+    time_column: str
+    time_format: str | None = None
+    timestamp: Annotated[tuple[TimestampFrom, str | None], BeforeValidator(_timestamp)] = (
+        TimestampFrom.CONTENT,
+        None,
+    )
+    settle: Annotated[Settling, BeforeValidator(_settling)] = Settling()
+    lateness: Duration | None = None
+    punctuation: str | None = None
+    period: PositiveDuration | None = None
+    duplicates: Annotated[
+        Duplicates, BeforeValidator(lambda value: Duplicates(chosen(value, tuple(Duplicates), "skip or load")))
+    ] = Duplicates.SKIP
+    on_schema_change: Annotated[
+        SchemaChange,
+        BeforeValidator(lambda value: SchemaChange(chosen(value, tuple(SchemaChange), "fail or evolve"))),
+    ] = SchemaChange.FAIL
+    header: bool = True
+    delimiter: Annotated[str, BeforeValidator(_delimiter)] = ","
+    quote: str = '"'
+    escape: str = "\\"
+    multiline: bool = False
+    encoding: str = "utf-8"
+    null_value: str = ""

@@ -1,0 +1,24 @@
+"""What feeds and tables may be called."""
+
+from __future__ import annotations
+
+import re
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+RESERVED_ENDINGS = ("__rejects", "__late")
+
+
+def name_fault(name: str) -> tuple[str, str] | None:
+    """What is wrong with a name, and the way out; None for a good one."""
+    if not _NAME.fullmatch(name):
+        return (
+            f"'{name}' cannot be a name.",
+            "Names are letters, digits and underscores, and begin with a letter.",
+        )
+    for ending in RESERVED_ENDINGS:
+        if name.lower().endswith(ending):
+            return (
+                f"'{name}' cannot be a name: Freshtide keeps rows aside under names that end in {ending}.",
+                "Choose another name.",
+            )
+    return None

@@ -1,0 +1,101 @@
+"""Settings of a table: TBLPROPERTIES in SQL, keyword arguments of the decorators in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from freshtide.core.durations import parse_duration
+from freshtide.core.errors import DurationError, Problem
+from freshtide.core.grains import Grain
+from freshtide.core.tables import Emit, Maintenance
+from freshtide.project.validation import Duration, Place, PositiveDuration, Written, check, chosen, wrong
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Properties:
+    """What a declaration says about its table, beyond the query. None: not said."""
+
+    priority: float = 1.0
+    target_lag: float | None = None
+    period: float | None = None
+    maintain: Maintenance | None = None
+    time_column: str | None = None
+    grain: Grain | None = None
+    lookback: float | None = None
+    emit: Emit | None = None
+    partition_by: tuple[str, ...] = ()
+    comment: str | None = None
+
+
+def read_properties(values: Mapping[str, object], place: Place) -> tuple[Properties | None, list[Problem]]:
+    """The properties, or None and everything that is wrong with them."""
+    written, problems = check(_WrittenProperties, values, place)
+    if written is None:
+        return None, problems
+    return Properties(**{key: getattr(written, key) for key in _WrittenProperties.model_fields}), []
+
+
+def _priority(value: object) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) else 0.0
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf") or isinstance(value, bool):
+        raise wrong(f"'{value}' is not a priority.", way_out="A priority is a number above zero.")
+    return number
+
+
+def _maintain(value: object) -> Maintenance:
+    return Maintenance(chosen(value, tuple(Maintenance), "a way to maintain a table"))
+
+
+def _emit(value: object) -> Emit:
+    return Emit(chosen(value, tuple(Emit), "a way to emit buckets"))
+
+
+def _grain(value: object) -> Grain:
+    if isinstance(value, str) and (grain := Grain.of_unit(value.strip())):
+        return grain
+    try:
+        seconds = parse_duration(value) if isinstance(value, str | int | float) else 0.0
+    except DurationError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise wrong(
+            f"'{value}' is not a grain.",
+            way_out="Write a duration like 15m, or minute, hour, day, week, month, quarter or year.",
+        )
+    return Grain.of_seconds(seconds)
+
+
+def _partition_by(value: object) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, Iterable):
+        raise wrong("'partition_by' lists columns.")
+    columns = tuple(str(name).strip() for name in names)
+    if not all(columns):
+        raise wrong("'partition_by' holds an empty name.")
+    if len({column.lower() for column in columns}) < len(columns):
+        raise wrong("'partition_by' names a column twice.")
+    return columns
+
+
+def _text(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+class _WrittenProperties(Written):
+    priority: Annotated[float, BeforeValidator(_priority)] = 1.0
+    target_lag: PositiveDuration | None = None
+    period: PositiveDuration | None = None
+    maintain: Annotated[Maintenance, BeforeValidator(_maintain)] | None = None
+    time_column: Annotated[str, BeforeValidator(_text)] | None = None
+    grain: Annotated[Grain, BeforeValidator(_grain)] | None = None
+    lookback: Duration | None = None
+    emit: Annotated[Emit, BeforeValidator(_emit)] | None = None
+    partition_by: Annotated[tuple[str, ...], BeforeValidator(_partition_by)] = ()
+    comment: str | None = None

@@ -1,0 +1,148 @@
+"""Settings of a project: freshtide.yml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from freshtide.core.errors import ProjectError
+from freshtide.project.sizes import parse_size
+from freshtide.project.validation import (
+    Duration,
+    PositiveDuration,
+    Written,
+    check,
+    chosen,
+    plain,
+    understood,
+    wrong,
+)
+from freshtide.project.yamlfile import YamlFile
+
+ORDERINGS = ("fifo", "max-benefit")
+
+SPARK_NAMES = {
+    "master": "spark.master",
+    "app_name": "spark.app.name",
+    "driver_memory": "spark.driver.memory",
+    "executor_memory": "spark.executor.memory",
+    "executors": "spark.executor.instances",
+    "packages": "spark.jars.packages",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a failed update is tried, and how long to wait in between (doubling from `backoff`)."""
+
+    attempts: int = 4
+    backoff: float = 1.0
+    longest: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a project says about itself as a whole. Durations are seconds, sizes are bytes."""
+
+    name: str
+    tracks: int = 2
+    ordering: str = "max-benefit"
+    spark: Mapping[str, str] = field(default_factory=dict)
+    """Spark configuration under Spark's own names."""
+    storage: str = "warehouse"
+    """Where the tables are kept: a path, absolute or relative to the project."""
+    catalog: str | None = None
+    """A SQLAlchemy URL; None for a SQLite file within the project."""
+    retry: Retry = Retry()
+    poll: float = 0.25
+    """How often the folders of the feeds are looked at."""
+    large_update: int = 64_000_000
+    """From this many bytes on, Spark writes the files of an update itself."""
+    retention: float = 86_400.0
+    """How long old versions of the tables are kept."""
+
+
+def read_settings(file: YamlFile, *, default_name: str) -> Settings:
+    """The settings in freshtide.yml; an empty file leaves everything at its default."""
+    written, problems = check(_WrittenSettings, {} if file.value is None else file.value, file.origin)
+    if written is None:
+        raise ProjectError(problems)
+    return Settings(
+        name=written.name or default_name,
+        tracks=written.tracks,
+        ordering=written.scheduler,
+        spark=written.spark,
+        storage=written.storage,
+        catalog=written.catalog,
+        retry=Retry(
+            attempts=written.retry.attempts,
+            backoff=written.retry.backoff,
+            longest=written.retry.longest,
+        ),
+        poll=written.poll,
+        large_update=written.large_update,
+        retention=written.retention,
+    )
+
+
+def _size(value: object) -> Any:
+    return understood(parse_size, plain(value, "a size"))
+
+
+def _ordering(value: object) -> str:
+    if isinstance(value, Mapping):
+        unknown = sorted(str(key) for key in value if key != "ordering")
+        if unknown or "ordering" not in value:
+            raise wrong(
+                f"There is no scheduler setting '{unknown[0]}'." if unknown else "'ordering' is missing.",
+                way_out="Write `scheduler: max-benefit` or `scheduler: {ordering: max-benefit}`.",
+            )
+        value = value["ordering"]
+    return chosen(value, ORDERINGS, "an ordering")
+
+
+def _spark(value: object) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise wrong("Spark's configuration is keys and values.")
+    return {SPARK_NAMES.get(key, key): text for key, text in _flattened(value, "")}
+
+
+def _flattened(values: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _flattened(value, f"{name}.")
+        elif value is None:
+            raise wrong(f"Spark's '{name}' has no value.", way_out='Write "" for an empty one.')
+        elif isinstance(value, list):
+            yield name, ",".join(_spark_text(item) for item in value)
+        else:
+            yield name, _spark_text(value)
+
+
+def _spark_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _WrittenRetry(Written):
+    attempts: int = Field(default=4, ge=1)
+    backoff: Duration = 1.0
+    longest: Duration = 60.0
+
+
+class _WrittenSettings(Written):
+    name: str | None = None
+    tracks: int = Field(default=2, ge=1)
+    scheduler: Annotated[str, BeforeValidator(_ordering)] = "max-benefit"
+    spark: Annotated[dict[str, str], BeforeValidator(_spark)] = Field(default_factory=dict)
+    storage: str = "warehouse"
+    catalog: str | None = None
+    retry: _WrittenRetry = _WrittenRetry()
+    poll: PositiveDuration = 0.25
+    large_update: Annotated[int, BeforeValidator(_size)] = 64_000_000
+    retention: Duration = 86_400.0

@@ -1,0 +1,22 @@
+"""The live loop: real files, real Spark, the system clock.
+
+An engine feeds what happens to the scheduler and carries out what it decides. Arrivals are noticed by one thread,
+updates run on one thread per track, and the engine's own thread does nothing but decide.
+"""
+
+from freshtide.runtime.clock import SystemClock
+from freshtide.runtime.composition import Workbench, scheduler_of
+from freshtide.runtime.engine import Engine, EngineReport
+from freshtide.runtime.lock import RunLock, WarehouseBusyError
+from freshtide.runtime.places import Places
+
+__all__ = [
+    "Engine",
+    "EngineReport",
+    "Places",
+    "RunLock",
+    "SystemClock",
+    "WarehouseBusyError",
+    "Workbench",
+    "scheduler_of",
+]

@@ -1,0 +1,94 @@
+"""Noticing what arrives: files in feeds, and requests from other terminals."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+from freshtide.catalog import Catalog, Request
+from freshtide.core.events import DataArrived, Event
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.graph import TableGraph
+from freshtide.feeds import FeedSet
+from freshtide.runtime.clock import SystemClock
+
+_ANNOUNCED = (FileState.READY, FileState.PUNCTUATION)
+
+
+class ArrivalWatcher:
+    """A thread that polls the feeds, registers what it finds and tells the engine."""
+
+    def __init__(
+        self,
+        feeds: FeedSet,
+        graph: TableGraph,
+        catalog: Catalog,
+        *,
+        events: queue.SimpleQueue[Event],
+        on_request: Callable[[Request], None],
+        poll: float,
+        clock: SystemClock,
+    ) -> None:
+        self._feeds = feeds
+        self._graph = graph
+        self._catalog = catalog
+        self._events = events
+        self._on_request = on_request
+        self._poll = poll
+        self._clock = clock
+        self._last_request = 0
+        self._stop = threading.Event()
+        self._quiet = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="arrivals", daemon=True)
+        self.fault: BaseException | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the last look found nothing new, nothing still settling and nothing asked for."""
+        return self._quiet.is_set()
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._look()
+                self._stop.wait(self._poll)
+        except BaseException as error:
+            self.fault = error
+
+    def _look(self) -> None:
+        asked = self._catalog.requests.open_after(self._last_request)
+        for request in asked:
+            self._last_request = request.id
+            self._on_request(request)
+        found = self._feeds.poll(self._clock.now())
+        if found:
+            self._quiet.clear()
+            self.register(found)
+        elif not asked and not self._feeds.settling:
+            self._quiet.set()
+
+    def register(self, found: list[FeedFile]) -> None:
+        """Write arrivals into the catalog, then announce those that can be loaded."""
+        readers = {feed: tuple(t.name for t in self._graph.for_feed(feed)) for feed in {f.feed for f in found}}
+        for file in self._catalog.files.register_all([(file, readers[file.feed]) for file in found]):
+            for event in announcements(file, readers[file.feed], self._catalog):
+                self._events.put(event)
+
+
+def announcements(file: FeedFile, tables: tuple[str, ...], catalog: Catalog) -> list[DataArrived]:
+    """The events that tell the scheduler of a file."""
+    if file.state not in _ANNOUNCED:
+        return []
+    timestamp = file.timestamp
+    if timestamp is None:
+        # Its rows name no time, so it takes the table nowhere; it counts as the newest to be loaded at once.
+        timestamp = catalog.files.latest_timestamp(file.feed) or 0.0
+    return [DataArrived(table=table, timestamp=timestamp) for table in tables]

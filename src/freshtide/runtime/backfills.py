@@ -1,0 +1,46 @@
+"""Following requested rebuilds until the table and everything built on it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from freshtide.catalog import RequestQueue
+from freshtide.core.graph import TableGraph
+
+
+@dataclass(slots=True)
+class _Backfill:
+    request_id: int
+    table: str
+    left: set[str]
+
+
+class Backfills:
+    """Rebuilds under way; each is reported to its request when its last table is done or has failed."""
+
+    def __init__(self, graph: TableGraph, requests: RequestQueue) -> None:
+        self._graph = graph
+        self._requests = requests
+        self._open: list[_Backfill] = []
+
+    def begin(self, request_id: int, table: str) -> None:
+        self._open.append(_Backfill(request_id, table, {table, *self._graph.dependents(table)}))
+
+    @property
+    def under_way(self) -> bool:
+        return bool(self._open)
+
+    def rebuilt(self, table: str) -> None:
+        for backfill in list(self._open):
+            backfill.left.discard(table)
+            if not backfill.left:
+                self._finish(backfill, f"'{backfill.table}' has been rebuilt, and so has all that depends on it.")
+
+    def failed(self, table: str, reason: str) -> None:
+        for backfill in list(self._open):
+            if table in backfill.left:
+                self._finish(backfill, f"The rebuild of '{table}' failed: {reason}")
+
+    def _finish(self, backfill: _Backfill, message: str) -> None:
+        self._open.remove(backfill)
+        self._requests.finish(backfill.request_id, message)

@@ -1,0 +1,186 @@
+"""The composition root: a project becomes a warehouse at work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+from freshtide.catalog import Catalog
+from freshtide.core.cuts import Cuts
+from freshtide.core.definitions import fingerprints
+from freshtide.core.errors import FreshtideError
+from freshtide.core.instants import micros, seconds
+from freshtide.core.tables import Column
+from freshtide.feeds import FeedSet
+from freshtide.project import Project
+from freshtide.runtime.clock import SystemClock
+from freshtide.runtime.engine import Engine
+from freshtide.runtime.places import Places
+from freshtide.runtime.recovery import reconcile
+from freshtide.runtime.trace import TraceWriter
+from freshtide.runtime.worker import UpdateWorker
+from freshtide.scheduling import ORDERINGS, RetryPolicy, ScheduledTable, Scheduler
+from freshtide.spark import (
+    Audit,
+    SparkSession,
+    SparkTracks,
+    TableSchemas,
+    TableStates,
+    UpdateExecutor,
+    resolve_columns,
+    start_session,
+)
+from freshtide.storage import Store
+
+# Periods are for ordering alone: a feed that declares none is taken for one that delivers every minute.
+_DEFAULT_PERIOD = 60.0
+
+
+class NotWritableError(FreshtideError):
+    """A folder that Freshtide must write into and cannot."""
+
+
+class Workbench:
+    """Everything a warehouse works with, opened once: Spark, the tables, the catalog.
+
+    A Spark session that exists already can be handed in; it is used and left running.
+    """
+
+    def __init__(self, project: Project, *, spark: SparkSession | None = None) -> None:
+        self.project = project
+        self.places = Places(project)
+        self.clock = SystemClock()
+        _require_writable(self.places.state, self.places.tables)
+        self._owns_spark = spark is None
+        self.tracks = SparkTracks(spark or start_session(project.settings.spark))
+        self.catalog = Catalog.open(self.places.catalog_url)
+        self.store = Store(self.places.tables)
+        self.schemas = self._resolve()
+        self._definitions = fingerprints(project.graph)
+        self.executor = UpdateExecutor(
+            self.tracks,
+            feeds=project.feeds,
+            graph=project.graph,
+            store=self.store,
+            schemas=self.schemas,
+            definitions=self._definitions,
+            large_update=project.settings.large_update,
+            retention=project.settings.retention,
+            clock=self.clock.now,
+        )
+
+    def __enter__(self) -> Workbench:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.catalog.close()
+        if self._owns_spark:
+            self.tracks.stop()
+
+    def states(self, pool: str = "questions") -> TableStates:
+        """Readable states of all tables, in a session of the calling thread."""
+        return self.executor.states(pool)
+
+    def audit(self) -> Audit:
+        return Audit(self.states())
+
+    def engine(self) -> Engine:
+        """An engine that goes on where the last one stopped. The caller holds the run lock."""
+        project, settings = self.project, self.project.settings
+        reconcile(project.graph, self.store, self.catalog, self.clock.now())
+        worker = UpdateWorker(
+            self.executor,
+            feeds=project.feeds,
+            graph=project.graph,
+            store=self.store,
+            catalog=self.catalog,
+            clock=self.clock,
+        )
+        feed_set = FeedSet(
+            project.feeds.values(),
+            project.root,
+            self.catalog.files,
+            known={name: self.catalog.files.known_paths(name) for name in project.feeds},
+        )
+        return Engine(
+            self.scheduler(),
+            worker,
+            feeds=dict(project.feeds),
+            feed_set=feed_set,
+            graph=project.graph,
+            catalog=self.catalog,
+            tracks=settings.tracks,
+            poll=settings.poll,
+            clock=self.clock,
+            trace=TraceWriter(self.places.trace),
+        )
+
+    def scheduler(self) -> Scheduler:
+        """A scheduler in the state that the catalog remembers."""
+        return scheduler_of(self.project, self.catalog)
+
+    def _resolve(self) -> TableSchemas:
+        extra: dict[str, tuple[Column, ...]] = {
+            name: self.catalog.files.extra_columns(name) for name in self.project.feeds
+        }
+        session = self.tracks.session("analysis")
+        return resolve_columns(session, self.project.feeds, self.project.graph, extra)
+
+
+def scheduler_of(project: Project, catalog: Catalog) -> Scheduler:
+    """The project's scheduler, with freshness, costs and states as the catalog has them."""
+    settings = project.settings
+    cuts = Cuts(project.graph)
+    definitions = fingerprints(project.graph)
+    rows = catalog.tables.all()
+    tables = []
+    for table in project.graph.values():
+        row = rows.get(table.name)
+        # A view whose definition has changed is as good as never computed.
+        current = row is not None and (table.is_base or row.definition in {None, definitions[table.name]})
+        tables.append(
+            ScheduledTable(
+                name=table.name,
+                sources=table.sources,
+                priority=table.priority,
+                period=table.period or _DEFAULT_PERIOD,
+                freshness=row.freshness if row and current else None,
+                safe=row.safe if row and current else None,
+                paused=row is not None and row.status == "paused",
+                failed=row is not None and row.status == "failed",
+                **({"cost": row.cost} if row else {}),
+            )
+        )
+
+    def reach(name: str, cut: float) -> float | None:
+        found = cuts.reach(name, micros(cut))
+        return None if found is None else seconds(found)
+
+    return Scheduler(
+        tables,
+        tracks=settings.tracks,
+        ordering=ORDERINGS[settings.ordering](),
+        retry=RetryPolicy(
+            attempts=settings.retry.attempts, backoff=settings.retry.backoff, longest=settings.retry.longest
+        ),
+        reach=reach,
+    )
+
+
+def _require_writable(*folders: Path) -> None:
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / ".write-probe"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise NotWritableError(
+                f"{folder} cannot be written: {error.strerror or error}.",
+                way_out="Give the folder to the user that runs Freshtide, or set `storage` in freshtide.yml.",
+            ) from error

@@ -1,0 +1,211 @@
+"""The live loop over the scheduler."""
+
+from __future__ import annotations
+
+import heapq
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from freshtide.catalog import Catalog, Request, RequestKind
+from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
+from freshtide.core.errors import FreshtideError
+from freshtide.core.events import (
+    Event,
+    RebuildRequested,
+    TablePaused,
+    TableResumed,
+    TimerFired,
+    UpdateFinished,
+)
+from freshtide.core.files import FileState
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Feed
+from freshtide.feeds import FeedSet, retry
+from freshtide.runtime.arrivals import ArrivalWatcher, announcements
+from freshtide.runtime.backfills import Backfills
+from freshtide.runtime.clock import SystemClock
+from freshtide.runtime.trace import TraceWriter
+from freshtide.runtime.tracks import TrackThreads
+from freshtide.runtime.worker import UpdateWorker
+from freshtide.scheduling import Scheduler
+
+_LONGEST_WAIT = 0.5
+
+
+@dataclass(slots=True, kw_only=True)
+class EngineReport:
+    """What a run did."""
+
+    updates: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    """Tables that were given up, with the reason."""
+
+
+class Engine:
+    """Feeds events to the scheduler and carries out its commands, until it is stopped or all is done."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        worker: UpdateWorker,
+        *,
+        feeds: dict[str, Feed],
+        feed_set: FeedSet,
+        graph: TableGraph,
+        catalog: Catalog,
+        tracks: int,
+        poll: float,
+        clock: SystemClock,
+        trace: TraceWriter,
+    ) -> None:
+        self._scheduler = scheduler
+        self._feeds = feeds
+        self._graph = graph
+        self._catalog = catalog
+        self._clock = clock
+        self._trace = trace
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
+        self._arrivals = ArrivalWatcher(
+            feed_set,
+            graph,
+            catalog,
+            events=self._events,
+            on_request=self._accept,
+            poll=poll,
+            clock=clock,
+        )
+        self._backfills = Backfills(graph, catalog.requests)
+        self._rebuilding: set[str] = set()
+        self._timers: list[float] = []
+        self._report = EngineReport()
+
+    def run(
+        self, *, stop: threading.Event, once: bool = False, on_turn: Callable[[], None] | None = None
+    ) -> EngineReport:
+        """Work until stopped; with `once` until everything that is there has been loaded."""
+        self._announce_pending()
+        self._arrivals.start()
+        try:
+            while not stop.is_set() and not (once and self._done()):
+                self._turn()
+                if on_turn is not None:
+                    on_turn()
+                if self._arrivals.fault is not None:
+                    raise self._arrivals.fault
+        finally:
+            self._arrivals.stop()
+            self._tracks.stop()
+            self._book_late_finishers()
+            self._trace.close()
+        return self._report
+
+    def _turn(self) -> None:
+        events = self._gather()
+        now = self._clock.now()
+        while self._timers and self._timers[0] <= now:
+            heapq.heappop(self._timers)
+            events.append(TimerFired())
+        self._note(events)
+        commands = self._scheduler.handle(events, now)
+        if events or commands:
+            self._trace.write(now, events, commands)
+        for command in commands:
+            self._carry_out(command)
+
+    def _gather(self) -> list[Event]:
+        """All that has happened, after waiting for at least one thing to happen."""
+        wait = _LONGEST_WAIT
+        if self._timers:
+            wait = min(wait, max(0.0, self._timers[0] - self._clock.now()))
+        events: list[Event] = []
+        try:
+            events.append(self._events.get(timeout=wait))
+            while True:
+                events.append(self._events.get_nowait())
+        except queue.Empty:
+            return events
+
+    def _note(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, UpdateFinished):
+                self._report.updates += 1
+                row = self._catalog.tables.get(event.table)
+                cost = self._scheduler.costs()[event.table]
+                if cost != row.cost:
+                    self._catalog.tables.put(replace(row, cost=cost))
+                if event.table in self._rebuilding:
+                    self._rebuilding.discard(event.table)
+                    self._backfills.rebuilt(event.table)
+
+    def _carry_out(self, command: Command) -> None:
+        match command:
+            case StartUpdate():
+                if command.rebuild:
+                    self._rebuilding.add(command.table)
+                self._tracks.start(command)
+            case WakeAt(time=time):
+                heapq.heappush(self._timers, time)
+            case GiveUp(table=table, reason=reason):
+                self._report.failed[table] = reason
+                self._rebuilding.discard(table)
+                self._catalog.tables.set_status(table, "failed", reason)
+                self._backfills.failed(table, reason)
+
+    def _done(self) -> bool:
+        return self._arrivals.quiet and self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
+
+    def _announce_pending(self) -> None:
+        """What was registered before this start and not loaded yet."""
+        for table in self._graph.values():
+            if table.is_base:
+                for file in self._catalog.files.pending(table.name):
+                    for event in announcements(file, (table.name,), self._catalog):
+                        self._events.put(event)
+
+    def _accept(self, request: Request) -> None:
+        """Turn a request into an event; called on the arrivals' thread."""
+        try:
+            message = self._begin(request)
+        except FreshtideError as error:
+            message = str(error)
+        if message is not None:
+            self._catalog.requests.finish(request.id, message)
+
+    def _begin(self, request: Request) -> str | None:
+        """Begin what is asked; the message if it is done with that."""
+        if request.kind is RequestKind.RETRY:
+            return self._retry(request.target)
+        table = self._graph[request.target].name
+        match request.kind:
+            case RequestKind.PAUSE:
+                self._catalog.tables.set_status(table, "paused")
+                self._events.put(TablePaused(table=table))
+                return f"'{table}' is paused."
+            case RequestKind.RESUME:
+                self._catalog.tables.set_status(table, "active")
+                self._events.put(TableResumed(table=table))
+                return f"'{table}' takes part again."
+            case RequestKind.BACKFILL:
+                self._backfills.begin(request.id, table)
+                self._events.put(RebuildRequested(table=table))
+        return None
+
+    def _retry(self, path: str) -> str:
+        """Take up a quarantined file again."""
+        for file in self._catalog.files.in_state(FileState.QUARANTINED):
+            if file.path == path:
+                again = retry(self._feeds[file.feed], path, self._catalog.files, self._clock.now())
+                self._arrivals.register([again])
+                return f"{path} is {again.state}." + (f" {again.reason}" if again.reason else "")
+        return f"{path} is not quarantined."
+
+    def _book_late_finishers(self) -> None:
+        """Updates that finished while the loop was ending have been committed: learn their costs too."""
+        events: list[Event] = []
+        while not self._events.empty():
+            events.append(self._events.get())
+        finished = [event for event in events if isinstance(event, UpdateFinished)]
+        self._note([*finished])

@@ -1,0 +1,61 @@
+"""One process at a time changes a warehouse."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from freshtide.core.errors import FreshtideError
+
+
+class WarehouseBusyError(FreshtideError):
+    """Another process is running the warehouse."""
+
+
+class RunLock:
+    """A lock that goes away with the process that holds it, however that ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+
+    def holder(self) -> int | None:
+        """The process that runs the warehouse, if one does."""
+        try:
+            with self._path.open("r") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return int(file.read() or 0)
+        except FileNotFoundError:
+            pass
+        return None
+
+    def __enter__(self) -> RunLock:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        file = self._path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            file.close()
+            raise WarehouseBusyError(
+                f"This warehouse is being run already, by process {holder}.",
+                way_out="Stop that run first (Ctrl-C in its terminal), or look on with `freshtide status`.",
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file = file
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

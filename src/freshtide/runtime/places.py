@@ -1,0 +1,35 @@
+"""Where a project keeps what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from freshtide.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders and files of a project at work."""
+
+    project: Project
+
+    @property
+    def state(self) -> Path:
+        return self.project.root / ".freshtide"
+
+    @property
+    def lock(self) -> Path:
+        return self.state / "run.lock"
+
+    @property
+    def trace(self) -> Path:
+        return self.state / "trace.jsonl"
+
+    @property
+    def tables(self) -> Path:
+        return self.project.root / self.project.settings.storage
+
+    @property
+    def catalog_url(self) -> str:
+        return self.project.settings.catalog or f"sqlite:///{self.state / 'catalog.db'}"

@@ -1,0 +1,79 @@
+"""After a start: the catalog is made to agree with the Delta logs, which are the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from freshtide.catalog import Catalog, TableRow
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.graph import TableGraph
+from freshtide.core.instants import seconds
+from freshtide.core.tables import Table
+from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
+
+
+def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> None:
+    """Bring the catalog up to the logs, whether it is a crash behind or was lost altogether."""
+    catalog.updates.interrupt_running(now)
+    catalog.tables.forget_all_but(graph)
+    known = catalog.tables.all()
+    for table in graph.values():
+        row = known.get(table.name, TableRow(name=table.name))
+        catalog.tables.put(_caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now))
+        if table.feed is not None:
+            catalog.files.adopt(table.name, table.feed)
+
+
+def after_update(row: TableRow, record: UpdateRecord, version: int) -> TableRow:
+    """A table's row once an update of it has been committed."""
+    counted = {} if record.kind is UpdateKind.REBUILD else row.counts
+    counts = record.counts
+    found = {"read": counts.read, "loaded": counts.loaded, "rejected": counts.rejected, "late": counts.late}
+    return replace(
+        row,
+        number=record.number,
+        version=version,
+        freshness=None if record.freshness is None else seconds(record.freshness),
+        safe=None if record.safe is None else seconds(record.safe),
+        definition=record.definition,
+        counts={name: counted.get(name, 0) + value for name, value in found.items()},
+    )
+
+
+def _caught_up(
+    table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
+) -> TableRow:
+    stored = store.table(table.name, time_column=table.time_column)
+    landed = stored.snapshot.number if stored.snapshot else 0
+    if landed < row.number:
+        # The table was put back to an earlier state, or thrown away: what came after is to be done again.
+        catalog.files.unload_after(table.name, landed)
+        row = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost)
+    for version, record in stored.records(after=row.version):
+        if table.feed is not None:
+            ids = [_file_id(table.feed, file, graph, catalog, now) for file in record.files]
+            catalog.files.mark_loaded(table.name, ids, record.number)
+        row = after_update(row, record, version)
+    if table.is_base:
+        for side in (f"{table.name}__rejects", f"{table.name}__late"):
+            store.table(side).roll_back(landed, at=now)
+    return row
+
+
+def _file_id(feed: str, file: LoadedFile, graph: TableGraph, catalog: Catalog, now: float) -> int:
+    """The catalog's id of a file that a commit names; a file it has forgotten is remembered again."""
+    known = catalog.files.by_path(feed, file.path)
+    if known is not None and known.sha256 == file.sha256:
+        return known.id
+    remembered = FeedFile(
+        feed=feed,
+        path=file.path,
+        sha256=file.sha256,
+        size=-1,
+        modified_ns=-1,
+        arrived_at=now,
+        state=FileState.PUNCTUATION if file.punctuation else FileState.READY,
+        timestamp=file.timestamp,
+        rows=file.rows,
+    )
+    return catalog.files.register(remembered, [table.name for table in graph.for_feed(feed)]).id

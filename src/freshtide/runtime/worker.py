@@ -1,0 +1,192 @@
+"""One update from command to outcome, on the thread of a track."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
+from freshtide.core.commands import StartUpdate
+from freshtide.core.errors import FreshtideError
+from freshtide.core.events import Event, UpdateFailed, UpdateFinished
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.graph import TableGraph
+from freshtide.core.loads import LoadPlan, plan_load
+from freshtide.core.tables import Feed, SchemaChange, Table
+from freshtide.runtime.arrivals import announcements
+from freshtide.runtime.clock import SystemClock
+from freshtide.runtime.recovery import after_update
+from freshtide.spark import UnreadableFilesError, UpdateExecutor, UpdateOutcome
+from freshtide.storage import Store, UpdateRecord
+
+# One Spark job lists and opens every file of a load: beyond this many the rest waits for the next update.
+_FILES_PER_LOAD = 1_000
+
+
+class UpdateWorker:
+    """Carries out StartUpdate commands and keeps the catalog's books on them."""
+
+    def __init__(
+        self,
+        executor: UpdateExecutor,
+        *,
+        feeds: Mapping[str, Feed],
+        graph: TableGraph,
+        store: Store,
+        catalog: Catalog,
+        clock: SystemClock,
+    ) -> None:
+        self._executor = executor
+        self._feeds = feeds
+        self._graph = graph
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+
+    def carry_out(self, command: StartUpdate) -> list[Event]:
+        """Run the update; whatever goes wrong becomes an event."""
+        table = self._graph[command.table]
+        started = self._clock.now()
+        update = self._catalog.updates.start(self._row(command, started))
+        try:
+            outcome = self._load(table, command) if table.is_base else self._refresh(table, command)
+        except Exception as error:
+            reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
+            self._catalog.updates.fail(update, at=self._clock.now(), error=reason)
+            return [UpdateFailed(table=table.name, track=command.track, reason=reason)]
+        return self._finished(table, command, outcome, update=update, started=started)
+
+    def _finished(
+        self, table: Table, command: StartUpdate, outcome: UpdateOutcome | None, *, update: int, started: float
+    ) -> list[Event]:
+        row = self._catalog.tables.get(table.name)
+        if outcome is not None:
+            row = after_update(row, outcome.record, outcome.version)
+            self._catalog.tables.put(row)
+        now = self._clock.now()
+        rows = outcome.rows if outcome else 0
+        self._catalog.updates.finish(update, at=now, freshness=row.freshness, rows=rows)
+        done = UpdateFinished(
+            table=table.name, track=command.track, freshness=row.freshness, safe=row.safe, seconds=now - started
+        )
+        return [done, *self._left_over(table, command)]
+
+    def _left_over(self, table: Table, command: StartUpdate) -> list[Event]:
+        """Files that the load should have taken and did not: there were too many at once."""
+        if not table.is_base or command.rebuild:
+            return []
+        left = [
+            file
+            for file in self._catalog.files.pending(table.name)
+            if file.timestamp is None or file.timestamp <= command.upto
+        ]
+        return [event for file in left for event in announcements(file, (table.name,), self._catalog)]
+
+    def _refresh(self, table: Table, command: StartUpdate) -> UpdateOutcome:
+        return self._executor.refresh(table.name, command.upto, pool=_pool(command.track), rebuild=command.rebuild)
+
+    def _load(self, table: Table, command: StartUpdate) -> UpdateOutcome | None:
+        """Load what is pending; files that turn out unreadable are put aside and the others go on."""
+        while True:
+            plan = self._plan(table, command)
+            if not plan.files:
+                return None
+            try:
+                return self._load_files(table, command, plan)
+            except UnreadableFilesError as error:
+                for file, reason in error.reasons:
+                    self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
+
+    def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan) -> UpdateOutcome:
+        feed = self._feed_of(table)
+        pool = _pool(command.track)
+        if feed.on_schema_change is SchemaChange.EVOLVE:
+            files = [item.file for item in plan.items]
+            found = self._executor.discovered_columns(feed.name, files, pool=pool)
+            self._catalog.files.add_columns(feed.name, found)
+        extra = self._catalog.files.extra_columns(feed.name)
+        outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild)
+        self._catalog.files.mark_loaded(table.name, [file.id for file in plan.files], outcome.record.number)
+        return outcome
+
+    def _plan(self, table: Table, command: StartUpdate) -> LoadPlan:
+        feed = self._feed_of(table)
+        snapshot = self._store.table(table.name).snapshot
+        record = snapshot.record if snapshot else None
+        if command.rebuild:
+            return _plan_rebuild(table, feed, self._catalog.files.loaded(table.name), record)
+        return plan_load(
+            feed,
+            self._intact(self._catalog.files.pending(table.name)),
+            upto=command.upto,
+            freshness=record.freshness if record else None,
+            safe=record.safe if record else None,
+            most=_FILES_PER_LOAD,
+        )
+
+    def _intact(self, files: list[FeedFile]) -> list[FeedFile]:
+        """Without the files that have changed or gone since they were registered; these are quarantined."""
+        intact = []
+        for file in files:
+            fault = _changed_since_arrival(file)
+            if fault is None:
+                intact.append(file)
+            else:
+                self._catalog.files.set_state(file.id, FileState.QUARANTINED, fault)
+        return intact
+
+    def _feed_of(self, table: Table) -> Feed:
+        assert table.feed is not None, f"{table.name} is not a base table"
+        return self._feeds[table.feed]
+
+    def _row(self, command: StartUpdate, started: float) -> UpdateRow:
+        known = self._catalog.tables.get(command.table)
+        return UpdateRow(
+            table=command.table,
+            number=known.number + 1,
+            kind="rebuild" if command.rebuild else "load" if self._graph[command.table].is_base else "refresh",
+            track=command.track,
+            status=UpdateStatus.RUNNING,
+            started_at=started,
+            upto=command.upto,
+            from_freshness=known.freshness,
+            decision=asdict(command.decision) if command.decision else None,
+        )
+
+
+class MissingFilesError(FreshtideError):
+    """Files that a rebuild needs are gone."""
+
+
+def _plan_rebuild(table: Table, feed: Feed, files: list[FeedFile], record: UpdateRecord | None) -> LoadPlan:
+    """Load everything once more, in the order of time.
+
+    Rows that had come too late may now be in time; what was promised to dependents stays promised.
+    """
+    missing = [file.path for file in files if not Path(file.path).exists()]
+    if missing:
+        raise MissingFilesError(
+            f"'{table.name}' cannot be rebuilt: {len(missing)} of its files are gone, the first is {missing[0]}.",
+            way_out="Put the files back where they were.",
+        )
+    plan = plan_load(feed, files, upto=None, freshness=None, safe=None)
+    if record is None or record.safe is None:
+        return plan
+    return replace(plan, safe=max(record.safe, plan.safe or record.safe))
+
+
+def _changed_since_arrival(file: FeedFile) -> str | None:
+    if file.size < 0:
+        return None  # Remembered from a table's log: only its content was ever known.
+    try:
+        found = Path(file.path).stat()
+    except OSError:
+        return "It was gone before it could be loaded. Put it back and run `freshtide feeds retry`."
+    if (found.st_size, found.st_mtime_ns) != (file.size, file.modified_ns):
+        return "It was changed after it had settled, before it was loaded. Check it and run `freshtide feeds retry`."
+    return None
+
+
+def _pool(track: int) -> str:
+    return f"track-{track}"

@@ -1,0 +1,93 @@
+"""Feeds, files and a ledger for the tests of this folder, written once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.feeds import FeedSet, LocalDisk, SettledFile
+
+LONG_AGO = 1_700_000_000.0
+NOW = LONG_AGO + 1_000.0
+COLUMNS = ("time", "host", "load")
+
+
+def make_feed(**changes: Any) -> Feed:
+    settings: dict[str, Any] = {
+        "name": "cpu",
+        "path": "landing",
+        "format": FileFormat.CSV,
+        "schema": tuple(Column(name=name, type="string") for name in COLUMNS),
+        "time_column": "time",
+    }
+    return Feed(**(settings | changes))
+
+
+def put(path: Path, content: str | bytes = "time,host,load\n", at: float = LONG_AGO) -> Path:
+    """Write a file that was modified at a given moment."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return aged(path, at)
+
+
+def aged(path: Path, at: float = LONG_AGO) -> Path:
+    os.utime(path, ns=(round(at * 1e9), round(at * 1e9)))
+    return path
+
+
+def settled(path: Path, *, is_punctuation: bool = False) -> SettledFile:
+    seen = path.stat()
+    return SettledFile(path=str(path), size=seen.st_size, modified_ns=seen.st_mtime_ns, is_punctuation=is_punctuation)
+
+
+class CountingDisk(LocalDisk):
+    """A disk that counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.listings = 0
+        self.looks = 0
+
+    def names(self, folder: str) -> list[str]:
+        self.listings += 1
+        return super().names(folder)
+
+    def look(self, path: str) -> os.stat_result:
+        self.looks += 1
+        return super().look(path)
+
+
+class MemoryLedger:
+    """A ledger that forgets when the process ends."""
+
+    def __init__(self, files: Iterable[FeedFile] = ()) -> None:
+        self.files = list(files)
+
+    def register(self, files: Iterable[FeedFile]) -> None:
+        self.files.extend(files)
+
+    def by_path(self, feed: str, path: str) -> FeedFile | None:
+        return next(
+            (
+                file
+                for file in reversed(self.files)
+                if file.feed == feed and file.path == path and file.state is not FileState.REFUSED
+            ),
+            None,
+        )
+
+    def has_content(self, feed: str, sha256: str) -> bool:
+        return any(
+            file.feed == feed and file.sha256 == sha256 and file.state is FileState.READY and file.rows
+            for file in self.files
+        )
+
+
+def polled(feeds: FeedSet, ledger: MemoryLedger, now: float = NOW) -> list[FeedFile]:
+    """Poll and register, as the runtime does."""
+    files = feeds.poll(now)
+    ledger.register(files)
+    return files

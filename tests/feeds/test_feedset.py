@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from freshtide.core.errors import FreshtideError
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.instants import parse_instant
+from freshtide.core.tables import TimestampFrom
+from freshtide.feeds import FeedSet
+
+from .samples import LONG_AGO, NOW, CountingDisk, MemoryLedger, aged, make_feed, polled, put
+
+HEADER = "time,host,load\n"
+
+
+class BrokenLedger(MemoryLedger):
+    """A ledger whose database is away for one feed."""
+
+    def __init__(self, feed: str) -> None:
+        super().__init__()
+        self.broken: str | None = feed
+
+    def by_path(self, feed: str, path: str) -> FeedFile | None:
+        if feed == self.broken:
+            raise ConnectionError("the database is away")
+        return super().by_path(feed, path)
+
+
+def file_names(files: list[FeedFile]) -> list[str]:
+    return [Path(file.path).name for file in files]
+
+
+def test_files_arrive_in_the_order_of_their_timestamps_then_paths(tmp_path: Path) -> None:
+    put(tmp_path / "landing/a.csv", HEADER + "2024-05-03,a,1\n")
+    put(tmp_path / "landing/b.csv", HEADER + "2024-05-01,a,1\n")
+    put(tmp_path / "landing/d.csv", HEADER + "2024-05-01,b,1\n")
+    put(tmp_path / "landing/z.csv", HEADER)
+    put(tmp_path / "other/c.csv", HEADER + "2024-05-02,a,1\n")
+    ledger = MemoryLedger()
+    feeds = FeedSet([make_feed(), make_feed(name="mem", path="other")], tmp_path, ledger)
+    assert file_names(polled(feeds, ledger)) == ["z.csv", "b.csv", "d.csv", "c.csv", "a.csv"]
+    assert polled(feeds, ledger, NOW + 1) == []
+
+
+def test_equal_files_of_one_poll_are_loaded_once_and_the_earlier_is_the_original(tmp_path: Path) -> None:
+    content = HEADER + "2024-05-01,a,1\n"
+    for name in ("a_20240502.csv", "b_20240501.csv"):
+        put(tmp_path / "landing" / name, content)
+    feed = make_feed(timestamp_from=TimestampFrom.NAME, name_pattern="*_%Y%m%d.csv")
+    ledger = MemoryLedger()
+    found = polled(FeedSet([feed], tmp_path, ledger), ledger)
+    assert [(Path(file.path).name, file.state) for file in found] == [
+        ("b_20240501.csv", FileState.READY),
+        ("a_20240502.csv", FileState.DUPLICATE),
+    ]
+
+
+def test_punctuation_comes_after_the_data_it_was_found_with(tmp_path: Path) -> None:
+    put(tmp_path / "landing/a.csv", HEADER + "2024-05-01,a,1\n2024-05-03,a,1\n")
+    put(tmp_path / "landing/upto.punct", "2024-05-02")
+    ledger = MemoryLedger()
+    found = polled(FeedSet([make_feed(punctuation="*.punct")], tmp_path, ledger), ledger)
+    assert [file.state for file in found] == [FileState.READY, FileState.PUNCTUATION]
+    assert found[1].timestamp == parse_instant("2024-05-02")
+
+
+def test_one_bad_feed_does_not_stop_the_others_and_loses_nothing(tmp_path: Path) -> None:
+    put(tmp_path / "landing/a.csv", HEADER)
+    put(tmp_path / "other/b.csv", HEADER)
+    (tmp_path / "file").write_text("no folder")
+    ledger = BrokenLedger("cpu")
+    feeds = FeedSet(
+        [make_feed(), make_feed(name="mem", path="other"), make_feed(name="disk", path="file")], tmp_path, ledger
+    )
+    assert file_names(polled(feeds, ledger)) == ["b.csv"]
+    messages = [problem.message for problem in feeds.problems]
+    assert ["'cpu'" in messages[0], "'disk'" in messages[1]] == [True, True]
+    ledger.broken = None
+    assert file_names(polled(feeds, ledger, NOW + 1)) == ["a.csv"]
+    assert len(feeds.problems) == 1
+
+
+def test_a_rewritten_file_is_refused_once(tmp_path: Path) -> None:
+    path = put(tmp_path / "landing/a.csv", HEADER)
+    aged(tmp_path / "landing")
+    ledger = MemoryLedger()
+    feeds = FeedSet([make_feed()], tmp_path, ledger, sweep_interval=10)
+    polled(feeds, ledger, NOW)
+    polled(feeds, ledger, NOW + 1)
+    put(path, HEADER + "2024-05-01,a,1\n", at=LONG_AGO + 1)
+    states = [file.state for poll in range(2, 40) for file in polled(feeds, ledger, NOW + poll)]
+    assert states == [FileState.REFUSED]
+
+
+def test_a_restart_with_the_known_files_reads_none_of_them_again(tmp_path: Path) -> None:
+    put(tmp_path / "landing/a.csv", HEADER + "2024-05-01,a,1\n")
+    ledger = MemoryLedger()
+    [file] = polled(FeedSet([make_feed()], tmp_path, ledger), ledger)
+    known = {"cpu": {file.path: (file.size, file.modified_ns)}}
+    again = FeedSet([make_feed()], tmp_path, BrokenLedger("cpu"), known=known)
+    assert again.poll(NOW) == []
+    assert again.problems == ()
+
+
+def test_a_restart_without_them_registers_nothing_twice(tmp_path: Path) -> None:
+    put(tmp_path / "landing/a.csv", HEADER + "2024-05-01,a,1\n")
+    ledger = MemoryLedger()
+    polled(FeedSet([make_feed()], tmp_path, ledger), ledger)
+    assert polled(FeedSet([make_feed()], tmp_path, ledger), ledger) == []
+
+
+def test_200_idle_feeds_cost_a_look_each(tmp_path: Path) -> None:
+    feeds = [make_feed(name=f"feed{n}", path=f"in/{n}") for n in range(200)]
+    for feed in feeds:
+        aged(put(tmp_path / feed.path / "a.csv", HEADER).parent)
+    disk, ledger = CountingDisk(), MemoryLedger()
+    watched = FeedSet(feeds, tmp_path, ledger, sweep_interval=1e9, disk=disk)
+    assert len(polled(watched, ledger, NOW)) == 200
+    disk.looks = disk.listings = 0
+    assert watched.poll(NOW + 0.25) == []
+    assert (disk.looks, disk.listings) == (200, 0)
+
+
+def test_a_feed_that_can_never_work_is_an_error_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FreshtideError, match="Supported"):
+        FeedSet([make_feed(time_format="Q")], tmp_path, MemoryLedger())
