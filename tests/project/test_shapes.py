@@ -691,8 +691,10 @@ TIMES = ["x.t", "x.t", "date_trunc('hour', x.t)", "date_trunc('day', x.t)", "CAS
 TIMES += ["date_trunc('week', x.t)", "date_trunc('month', x.t)", "window(x.t, '20 minutes').start"]
 TIMES += ["window(x.t, '30 minutes').start", "x.t + INTERVAL 1 HOUR"]
 JOINS = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
-MATCHES = ["x.t = y.t", "date_trunc('hour', x.t) = date_trunc('hour', y.t)", "x.t = date_trunc('hour', y.t)"]
-MATCHES += ["x.t >= y.t", "x.t < y.t", "x.k = y.k", "CAST(x.t AS DATE) = y.t", "x.t BETWEEN y.t AND y.t"]
+# DuckDB takes no full join without an equation.
+EQUATIONS = ["x.t = y.t", "date_trunc('hour', x.t) = date_trunc('hour', y.t)", "x.t = date_trunc('hour', y.t)"]
+EQUATIONS += ["x.k = y.k", "CAST(x.t AS DATE) = y.t"]
+MATCHES = [*EQUATIONS, "x.t >= y.t", "x.t < y.t", "x.t BETWEEN y.t AND y.t"]
 JOINED_TIMES = ["x.t", "y.t", "greatest(x.t, y.t)", "coalesce(x.t, y.t)", "least(x.t, y.t)"]
 JOINED_TIMES += ["date_trunc('hour', y.t)", "coalesce(date_trunc('hour', x.t), y.t)", "greatest(date(x.t), y.t)"]
 GROUPED = ["sum(x.v)", "count(*)", "max(x.v)"]
@@ -731,12 +733,28 @@ def joined(draw: st.DrawFn, tables: st.SearchStrategy[str]) -> str:
     if draw(st.integers(0, 4)) == 0:
         time = draw(st.sampled_from(["t", "x.t", "y.t"]))
         return f"SELECT {time} AS t, x.k, y.v FROM {left} x {kind} {right} y USING (t)"
-    # DuckDB takes no full join without an equation.
-    equations = [match for match in MATCHES if ">" not in match and "<" not in match and "BETWEEN" not in match]
-    matches = [*draw(st.lists(st.sampled_from(MATCHES), max_size=1)), draw(st.sampled_from(equations))]
+    matches = [*draw(st.lists(st.sampled_from(MATCHES), max_size=1)), draw(st.sampled_from(EQUATIONS))]
     where = f" WHERE {draw(st.sampled_from(MATCHES))}" if draw(st.integers(0, 3)) == 0 else ""
     time = draw(st.sampled_from(JOINED_TIMES))
     return f"SELECT {time} AS t, x.k, y.v FROM {left} x {kind} {right} y ON {' AND '.join(matches)}{where}"
+
+
+@st.composite
+def three_way(draw: st.DrawFn, tables: st.SearchStrategy[str]) -> str:
+    kinds = [draw(st.sampled_from(JOINS)) for _ in range(2)]
+    first, second, third = (draw(tables) for _ in range(3))
+    if draw(st.integers(0, 2)) == 0:
+        time = draw(st.sampled_from(["t", "t", "x.t", "z.t"]))
+        joins = f"{first} x {kinds[0]} {second} y USING (t) {kinds[1]} {third} z USING (t)"
+        return f"SELECT {time} AS t, x.k, z.v FROM {joins}"
+    equations = ["x.t = z.t", "y.t = z.t", "date_trunc('hour', y.t) = date_trunc('hour', z.t)", "y.k = z.k"]
+    more = ["x.t = y.t", "y.t <= z.t", "x.t > z.t"]
+    on = f"{draw(st.sampled_from(equations))}" + draw(st.sampled_from(["", *(f" AND {part}" for part in more)]))
+    match = draw(st.sampled_from(EQUATIONS))
+    where = draw(st.sampled_from(["", "", *(f" WHERE {part}" for part in (*equations, *more))]))
+    time = draw(st.sampled_from([*JOINED_TIMES, "z.t", "greatest(x.t, y.t, z.t)", "coalesce(y.t, z.t)"]))
+    joins = f"{first} x {kinds[0]} {second} y ON {match} {kinds[1]} {third} z ON {on}"
+    return f"SELECT {time} AS t, y.k, z.v FROM {joins}{where}"
 
 
 @st.composite
@@ -764,7 +782,7 @@ def queries() -> st.SearchStrategy[str]:
 
     def level(tables: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         plain = row_wise(tables) | grouped(tables) | windowed(tables)
-        return plain | joined(tables) | joined(tables) | combined(tables)
+        return plain | joined(tables) | joined(tables) | three_way(tables) | combined(tables)
 
     nested = level(base).map(lambda query: f"({query})")
     return level(base) | level(base | nested) | shared(base | nested)

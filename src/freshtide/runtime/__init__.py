@@ -5,7 +5,7 @@ updates run on one thread per track, and the engine's own thread does nothing bu
 """
 
 from freshtide.runtime.clock import SystemClock
-from freshtide.runtime.composition import Workbench, scheduler_of
+from freshtide.runtime.composition import Workbench
 from freshtide.runtime.engine import Engine, EngineReport
 from freshtide.runtime.lock import RunLock, WarehouseBusyError
 from freshtide.runtime.places import Places
@@ -18,5 +18,4 @@ __all__ = [
     "SystemClock",
     "WarehouseBusyError",
     "Workbench",
-    "scheduler_of",
 ]

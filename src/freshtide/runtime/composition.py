@@ -6,12 +6,11 @@ from pathlib import Path
 from types import TracebackType
 
 from freshtide.catalog import Catalog
-from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
-from freshtide.core.instants import micros, seconds
 from freshtide.core.tables import Column
 from freshtide.feeds import FeedSet
+from freshtide.observe import scheduler_of
 from freshtide.project import Project
 from freshtide.runtime.clock import SystemClock
 from freshtide.runtime.engine import Engine
@@ -19,7 +18,7 @@ from freshtide.runtime.places import Places
 from freshtide.runtime.recovery import reconcile
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.worker import UpdateWorker
-from freshtide.scheduling import ORDERINGS, RetryPolicy, ScheduledTable, Scheduler
+from freshtide.scheduling import Scheduler
 from freshtide.spark import (
     Audit,
     SparkSession,
@@ -31,9 +30,6 @@ from freshtide.spark import (
     start_session,
 )
 from freshtide.storage import Store
-
-# Periods are for ordering alone: a feed that declares none is taken for one that delivers every minute.
-_DEFAULT_PERIOD = 60.0
 
 
 class NotWritableError(FreshtideError):
@@ -52,7 +48,7 @@ class Workbench:
         self.clock = SystemClock()
         _require_writable(self.places.state, self.places.tables)
         self._owns_spark = spark is None
-        self.tracks = SparkTracks(spark or start_session(project.settings.spark))
+        self.tracks = SparkTracks(spark or start_session(project.settings.spark, log=self.places.spark_log))
         self.catalog = Catalog.open(self.places.catalog_url)
         self.store = Store(self.places.tables)
         self.schemas = self._resolve()
@@ -130,46 +126,6 @@ class Workbench:
         }
         session = self.tracks.session("analysis")
         return resolve_columns(session, self.project.feeds, self.project.graph, extra)
-
-
-def scheduler_of(project: Project, catalog: Catalog) -> Scheduler:
-    """The project's scheduler, with freshness, costs and states as the catalog has them."""
-    settings = project.settings
-    cuts = Cuts(project.graph)
-    definitions = fingerprints(project.graph)
-    rows = catalog.tables.all()
-    tables = []
-    for table in project.graph.values():
-        row = rows.get(table.name)
-        # A view whose definition has changed is as good as never computed.
-        current = row is not None and (table.is_base or row.definition in {None, definitions[table.name]})
-        tables.append(
-            ScheduledTable(
-                name=table.name,
-                sources=table.sources,
-                priority=table.priority,
-                period=table.period or _DEFAULT_PERIOD,
-                freshness=row.freshness if row and current else None,
-                safe=row.safe if row and current else None,
-                paused=row is not None and row.status == "paused",
-                failed=row is not None and row.status == "failed",
-                **({"cost": row.cost} if row else {}),
-            )
-        )
-
-    def reach(name: str, cut: float) -> float | None:
-        found = cuts.reach(name, micros(cut))
-        return None if found is None else seconds(found)
-
-    return Scheduler(
-        tables,
-        tracks=settings.tracks,
-        ordering=ORDERINGS[settings.ordering](),
-        retry=RetryPolicy(
-            attempts=settings.retry.attempts, backoff=settings.retry.backoff, longest=settings.retry.longest
-        ),
-        reach=reach,
-    )
 
 
 def _require_writable(*folders: Path) -> None:

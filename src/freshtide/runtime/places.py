@@ -27,6 +27,10 @@ class Places:
         return self.state / "trace.jsonl"
 
     @property
+    def spark_log(self) -> Path:
+        return self.state / "spark.log"
+
+    @property
     def tables(self) -> Path:
         return self.project.root / self.project.settings.storage
 

@@ -44,7 +44,8 @@ def _caught_up(
     table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
 ) -> TableRow:
     stored = store.table(table.name, time_column=table.time_column)
-    landed = stored.snapshot.number if stored.snapshot else 0
+    snapshot = stored.recover()
+    landed = snapshot.number if snapshot else 0
     if landed < row.number:
         # The table was put back to an earlier state, or thrown away: what came after is to be done again.
         catalog.files.unload_after(table.name, landed)
@@ -56,7 +57,9 @@ def _caught_up(
         row = after_update(row, record, version)
     if table.is_base:
         for side in (f"{table.name}__rejects", f"{table.name}__late"):
-            store.table(side).roll_back(landed, at=now)
+            beside = store.table(side, time_column=table.time_column if side.endswith("__late") else None)
+            beside.recover()
+            beside.roll_back(landed, at=now)
     return row
 
 

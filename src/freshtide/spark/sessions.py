@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -45,8 +47,8 @@ class SparkUnavailableError(FreshtideError):
     """Spark cannot be started on this machine."""
 
 
-def start_session(configuration: Mapping[str, str]) -> SparkSession:
-    """Start Spark with the user's configuration on top of the defaults."""
+def start_session(configuration: Mapping[str, str], *, log: Path | None = None) -> SparkSession:
+    """Start Spark with the user's configuration on top of the defaults; what it prints goes to the log."""
     if not _find_java():
         raise SparkUnavailableError(
             "Java was not found, and Spark needs it.",
@@ -63,7 +65,8 @@ def start_session(configuration: Mapping[str, str]) -> SparkSession:
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        with _standard_error_to(log):
+            return builder.getOrCreate()
     except Exception as error:
         raise SparkUnavailableError(
             f"Spark did not start: {str(error).splitlines()[0]}",
@@ -91,6 +94,25 @@ class SparkTracks:
 
     def stop(self) -> None:
         self.root.stop()
+
+
+@contextmanager
+def _standard_error_to(log: Path | None) -> Iterator[None]:
+    """Let a process started within inherit a log file as its standard error, and keep ours."""
+    if log is None:
+        yield
+        return
+    log.parent.mkdir(parents=True, exist_ok=True)
+    sys.stderr.flush()
+    ours = os.dup(2)
+    try:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(ours, 2)
+        os.close(ours)
 
 
 def _find_java() -> bool:

@@ -63,10 +63,14 @@ class StoredTable:
         """The newest version; None while the table has never been written."""
         return self._current
 
-    def open(self) -> Snapshot | None:
-        """Read the log, mending first what a crash may have torn."""
+    def recover(self) -> Snapshot | None:
+        """Mend what a crash may have torn, then read the log. Only for the process that runs the warehouse."""
         parquet.discard_staged(self.folder)
         deltalog.drop_torn_tail(self.folder)
+        return self.open()
+
+    def open(self) -> Snapshot | None:
+        """Read the log; nothing on disk is changed unless a checkpoint makes the table unreadable."""
         if not deltalog.exists(self.folder):
             self._handle = self._current = None
             return None

@@ -1,0 +1,53 @@
+"""The scheduler as the catalog remembers it: the runtime goes on from it, explanations look at it."""
+
+from __future__ import annotations
+
+from freshtide.catalog import Catalog
+from freshtide.core.cuts import Cuts
+from freshtide.core.definitions import fingerprints
+from freshtide.core.instants import micros, seconds
+from freshtide.project import Project
+from freshtide.scheduling import ORDERINGS, RetryPolicy, ScheduledTable, Scheduler
+
+# Periods are for ordering alone: a feed that declares none is taken for one that delivers every minute.
+_DEFAULT_PERIOD = 60.0
+
+
+def scheduler_of(project: Project, catalog: Catalog, *, tracks: int | None = None) -> Scheduler:
+    """The project's scheduler, with freshness, costs and states as the catalog has them."""
+    settings = project.settings
+    cuts = Cuts(project.graph)
+    definitions = fingerprints(project.graph)
+    rows = catalog.tables.all()
+    tables = []
+    for table in project.graph.values():
+        row = rows.get(table.name)
+        # A view whose definition has changed is as good as never computed.
+        current = row is not None and (table.is_base or row.definition in {None, definitions[table.name]})
+        tables.append(
+            ScheduledTable(
+                name=table.name,
+                sources=table.sources,
+                priority=table.priority,
+                period=table.period or _DEFAULT_PERIOD,
+                freshness=row.freshness if row and current else None,
+                safe=row.safe if row and current else None,
+                paused=row is not None and row.status == "paused",
+                failed=row is not None and row.status == "failed",
+                **({"cost": row.cost} if row else {}),
+            )
+        )
+
+    def reach(name: str, cut: float) -> float | None:
+        found = cuts.reach(name, micros(cut))
+        return None if found is None else seconds(found)
+
+    return Scheduler(
+        tables,
+        tracks=settings.tracks if tracks is None else tracks,
+        ordering=ORDERINGS[settings.ordering](),
+        retry=RetryPolicy(
+            attempts=settings.retry.attempts, backoff=settings.retry.backoff, longest=settings.retry.longest
+        ),
+        reach=reach,
+    )

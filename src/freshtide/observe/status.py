@@ -1,0 +1,164 @@
+"""The state of every table and feed at a moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from freshtide.catalog import Catalog, UpdateRow
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.graph import TableGraph
+from freshtide.core.instants import format_instant
+from freshtide.core.staleness import trailing_edge
+from freshtide.core.tables import Table
+from freshtide.project import Project
+
+_TROUBLE = (FileState.QUARANTINED, FileState.REFUSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReport:
+    """How a table stands."""
+
+    name: str
+    level: int
+    kind: str
+    maintain: str
+    status: str
+    """active, paused or failed."""
+    reason: str | None
+    priority: float
+    freshness: float | None
+    staleness: float | None
+    target_lag: float | None
+    pending: int
+    """Files that wait to be loaded; for a derived table 1 if its sources have moved on."""
+    running_on: int | None
+    running_since: float | None
+    updates: int
+    failures: int
+    mean_seconds: float | None
+
+    @property
+    def within_target(self) -> bool | None:
+        """Whether the target lag is kept; None where there is none, or nothing has ever been loaded."""
+        if self.target_lag is None or self.staleness is None:
+            return None
+        return self.staleness <= self.target_lag
+
+    def as_json(self) -> dict[str, Any]:
+        shown = {name: getattr(self, name) for name in self.__slots__}
+        shown["freshness"] = None if self.freshness is None else format_instant(self.freshness)
+        return {**shown, "within_target": self.within_target}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedReport:
+    """How a feed stands: number of files per state, and those in trouble."""
+
+    name: str
+    files: dict[str, int]
+    latest_timestamp: float | None
+    troubled: tuple[FeedFile, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        latest = None if self.latest_timestamp is None else format_instant(self.latest_timestamp)
+        troubled = [{"path": f.path, "state": str(f.state), "reason": f.reason} for f in self.troubled]
+        return {"name": self.name, "files": self.files, "latest_timestamp": latest, "troubled": troubled}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarehouseStatus:
+    """Everything at a moment."""
+
+    name: str
+    at: float
+    tables: tuple[TableReport, ...]
+    feeds: tuple[FeedReport, ...] = field(default=())
+
+    @property
+    def broken(self) -> tuple[TableReport, ...]:
+        """Tables beyond their target lag."""
+        return tuple(table for table in self.tables if table.within_target is False)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "at": format_instant(self.at),
+            "tables": [table.as_json() for table in self.tables],
+            "feeds": [feed.as_json() for feed in self.feeds],
+        }
+
+
+def warehouse_status(
+    project: Project, catalog: Catalog, now: float, *, select: tuple[str, ...] | None = None
+) -> WarehouseStatus:
+    """Read the catalog and put it into words."""
+    rows = catalog.tables.all()
+    freshness = {name: row.freshness for name, row in rows.items()}
+    safe = {name: row.safe for name, row in rows.items()}
+    pending = catalog.files.pending_counts()
+    totals = catalog.updates.totals()
+    running = {update.table: update for update in catalog.updates.running()}
+    reports = []
+    for name in select if select is not None else tuple(project.graph):
+        table = project.graph[name]
+        row = rows.get(name)
+        total = totals.get(name, {})
+        fresh = freshness.get(name)
+        reports.append(
+            TableReport(
+                name=name,
+                level=project.graph.level(name),
+                kind="base" if table.is_base else "derived",
+                maintain=str(table.maintain),
+                status=row.status if row else "active",
+                reason=row.reason if row else None,
+                priority=table.priority,
+                freshness=fresh,
+                staleness=None if fresh is None else max(0.0, now - fresh),
+                target_lag=table.target_lag,
+                pending=pending.get(name, 0) if table.is_base else _behind(table, fresh, safe),
+                running_on=_track(running.get(name)),
+                running_since=running[name].started_at if name in running else None,
+                updates=int(total.get("done", 0)),
+                failures=int(total.get("failed", 0)),
+                mean_seconds=total.get("seconds"),
+            )
+        )
+    return WarehouseStatus(name=project.settings.name, at=now, tables=tuple(reports), feeds=_feeds(project, catalog))
+
+
+def limiting_source(graph: TableGraph, table: str, safe: dict[str, float | None]) -> str | None:
+    """The direct source that a derived table cannot get ahead of; the one without data where there is one."""
+    sources = graph[table].sources
+    return min(
+        sources,
+        key=lambda name: (safe.get(name) is not None, safe.get(name) or 0.0, name),
+        default=None,
+    )
+
+
+def _behind(table: Table, fresh: float | None, safe: dict[str, float | None]) -> int:
+    edge = trailing_edge(safe.get(source) for source in table.sources)
+    if edge is None or table.emits_closed_buckets:
+        return 0
+    return int(fresh is None or edge > fresh)
+
+
+def _track(update: UpdateRow | None) -> int | None:
+    return None if update is None else update.track
+
+
+def _feeds(project: Project, catalog: Catalog) -> tuple[FeedReport, ...]:
+    counts = catalog.files.counts()
+    troubled = catalog.files.in_state(*_TROUBLE)
+    return tuple(
+        FeedReport(
+            name=name,
+            files=counts.get(name, {}),
+            latest_timestamp=catalog.files.latest_timestamp(name),
+            troubled=tuple(file for file in troubled if file.feed == name),
+        )
+        for name in project.feeds
+    )
