@@ -6,6 +6,7 @@ answered without reading logs, and so that other processes can look on and ask f
 
 from freshtide.catalog.catalog import Catalog
 from freshtide.catalog.files import FileLedger
+from freshtide.catalog.lock import RunLock, WarehouseBusyError
 from freshtide.catalog.requests import Request, RequestKind, RequestQueue
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
@@ -16,9 +17,11 @@ __all__ = [
     "Request",
     "RequestKind",
     "RequestQueue",
+    "RunLock",
     "TableRow",
     "TableStates",
     "UpdateLog",
     "UpdateRow",
     "UpdateStatus",
+    "WarehouseBusyError",
 ]

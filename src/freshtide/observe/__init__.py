@@ -6,6 +6,7 @@ Nothing here changes anything, and nothing needs Spark, so looking on is quick a
 from freshtide.observe.counts import RowCount, count_rows
 from freshtide.observe.curves import TableCurve, staleness_curves
 from freshtide.observe.explanations import Explanation, explain
+from freshtide.observe.places import Places
 from freshtide.observe.selection import select_tables
 from freshtide.observe.standing import scheduler_of
 from freshtide.observe.status import FeedReport, TableReport, WarehouseStatus, warehouse_status
@@ -13,6 +14,7 @@ from freshtide.observe.status import FeedReport, TableReport, WarehouseStatus, w
 __all__ = [
     "Explanation",
     "FeedReport",
+    "Places",
     "RowCount",
     "TableCurve",
     "TableReport",

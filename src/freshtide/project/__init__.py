@@ -13,9 +13,10 @@ from freshtide.project.decorators import NoProjectError, collecting, declared_fu
 from freshtide.project.feedfile import read_feed
 from freshtide.project.loading import PROJECT_FILE, find_project, load_project
 from freshtide.project.properties import Properties
-from freshtide.project.settings import Retry, Settings
+from freshtide.project.settings import Retry, Settings, settings_from
 from freshtide.project.sizes import SizeError, parse_size
 from freshtide.project.sqlfile import declare_sql
+from freshtide.project.sqltext import SqlSyntaxError, parse_query
 from freshtide.project.starter import StarterError, create_starter
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Retry",
     "Settings",
     "SizeError",
+    "SqlSyntaxError",
     "StarterError",
     "TableKind",
     "assemble",
@@ -39,7 +41,9 @@ __all__ = [
     "find_project",
     "load_project",
     "materialized_view",
+    "parse_query",
     "parse_size",
     "read_feed",
+    "settings_from",
     "table",
 ]

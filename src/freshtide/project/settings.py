@@ -88,6 +88,11 @@ def read_settings(file: YamlFile, *, default_name: str) -> Settings:
     )
 
 
+def settings_from(values: Mapping[str, object]) -> Settings:
+    """Settings given in Python, under the keys of freshtide.yml."""
+    return read_settings(YamlFile(file="<python>", value=dict(values), lines={}), default_name="warehouse")
+
+
 def _size(value: object) -> Any:
     return understood(parse_size, plain(value, "a size"))
 

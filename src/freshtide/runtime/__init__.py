@@ -4,18 +4,11 @@ An engine feeds what happens to the scheduler and carries out what it decides. A
 updates run on one thread per track, and the engine's own thread does nothing but decide.
 """
 
-from freshtide.runtime.clock import SystemClock
 from freshtide.runtime.composition import Workbench
 from freshtide.runtime.engine import Engine, EngineReport
-from freshtide.runtime.lock import RunLock, WarehouseBusyError
-from freshtide.runtime.places import Places
 
 __all__ = [
     "Engine",
     "EngineReport",
-    "Places",
-    "RunLock",
-    "SystemClock",
-    "WarehouseBusyError",
     "Workbench",
 ]

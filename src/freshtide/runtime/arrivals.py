@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable
 
 from freshtide.catalog import Catalog, Request
+from freshtide.clock import SystemClock
 from freshtide.core.events import DataArrived, Event
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import FeedSet
-from freshtide.runtime.clock import SystemClock
 
 _ANNOUNCED = (FileState.READY, FileState.PUNCTUATION)
 

@@ -6,15 +6,14 @@ from pathlib import Path
 from types import TracebackType
 
 from freshtide.catalog import Catalog
+from freshtide.clock import SystemClock
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import Column
 from freshtide.feeds import FeedSet
-from freshtide.observe import scheduler_of
+from freshtide.observe import Places, scheduler_of
 from freshtide.project import Project
-from freshtide.runtime.clock import SystemClock
 from freshtide.runtime.engine import Engine
-from freshtide.runtime.places import Places
 from freshtide.runtime.recovery import reconcile
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.worker import UpdateWorker

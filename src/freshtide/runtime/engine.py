@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from freshtide.catalog import Catalog, Request, RequestKind
+from freshtide.clock import SystemClock
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import (
@@ -25,7 +26,6 @@ from freshtide.core.tables import Feed
 from freshtide.feeds import FeedSet, retry
 from freshtide.runtime.arrivals import ArrivalWatcher, announcements
 from freshtide.runtime.backfills import Backfills
-from freshtide.runtime.clock import SystemClock
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
 from freshtide.runtime.worker import UpdateWorker
@@ -83,7 +83,7 @@ class Engine:
         self._report = EngineReport()
 
     def run(
-        self, *, stop: threading.Event, once: bool = False, on_turn: Callable[[], None] | None = None
+        self, *, stop: threading.Event, once: bool = False, until: Callable[[], bool] | None = None
     ) -> EngineReport:
         """Work until stopped; with `once` until everything that is there has been loaded."""
         self._announce_pending()
@@ -91,8 +91,8 @@ class Engine:
         try:
             while not stop.is_set() and not (once and self._done()):
                 self._turn()
-                if on_turn is not None:
-                    on_turn()
+                if until is not None and until():
+                    break
                 if self._arrivals.fault is not None:
                     raise self._arrivals.fault
         finally:

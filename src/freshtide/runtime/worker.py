@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
+from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
@@ -15,7 +16,6 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.loads import LoadPlan, plan_load
 from freshtide.core.tables import Feed, SchemaChange, Table
 from freshtide.runtime.arrivals import announcements
-from freshtide.runtime.clock import SystemClock
 from freshtide.runtime.recovery import after_update
 from freshtide.spark import UnreadableFilesError, UpdateExecutor, UpdateOutcome
 from freshtide.storage import Store, UpdateRecord

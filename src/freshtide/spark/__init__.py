@@ -4,7 +4,7 @@ An update runs on a track: a thread with a Spark session and a FAIR-scheduler po
 decides what to update; that is the scheduler's business.
 """
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.audit import Audit, AuditResult
@@ -18,6 +18,7 @@ from freshtide.spark.states import TableStates
 __all__ = [
     "Audit",
     "AuditResult",
+    "DataFrame",
     "SparkSession",
     "SparkTracks",
     "TableSchemas",

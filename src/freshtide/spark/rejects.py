@@ -6,6 +6,9 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as sf
 
 from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.spark.schemas import schema_from_ddl
+
+REJECTS = schema_from_ddl("file string, content string, reason string")
 
 
 def reason(feed: Feed, columns: tuple[Column, ...], content: SparkColumn) -> SparkColumn:

@@ -13,7 +13,8 @@ from freshtide.core.cuts import Cuts
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Table
 from freshtide.spark.queries import evaluate_by_source
-from freshtide.spark.reading import empty_frame, read_between, stamped_before, stamped_from
+from freshtide.spark.reading import empty_frame, read_between, read_files, stamped_before, stamped_from
+from freshtide.spark.rejects import REJECTS
 from freshtide.spark.schemas import TableSchemas
 from freshtide.storage import Snapshot, Store
 
@@ -38,6 +39,14 @@ class TableStates:
     def newest(self, name: str) -> DataFrame:
         """The table as it is stored now."""
         return self._read(self._graph[name], self.pin(name), None, None)
+
+    def beside(self, name: str) -> DataFrame:
+        """What a base table has put aside: `<table>__rejects` or `<table>__late`."""
+        snapshot = self._store.table(name).snapshot
+        if snapshot is not None:
+            return read_files(self.session, snapshot, snapshot.files)
+        schema = REJECTS if name.endswith("__rejects") else self._schemas.of(name.removesuffix("__late"))
+        return empty_frame(self.session, schema)
 
     def as_of(self, name: str, cut: int, *, since: int | None = None) -> DataFrame:
         """The rows, stamped from `since` on, that the table has as of the cut."""

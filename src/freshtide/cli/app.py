@@ -1,0 +1,77 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from freshtide import __version__
+from freshtide.cli import authoring, controlling, demo, feeds, looking, running
+from freshtide.cli.output import fail, failed_project
+from freshtide.core.errors import FreshtideError, ProjectError
+
+app = typer.Typer(
+    name="freshtide",
+    help="A streaming data warehouse on Apache Spark that keeps every table as fresh as the machines allow.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+authoring.register(app)
+running.register(app)
+looking.register(app)
+controlling.register(app)
+demo.register(app)
+app.add_typer(feeds.app, name="feeds")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"freshtide {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    debug: Annotated[bool, typer.Option("--debug", help="Show Python tracebacks of errors.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options of all commands. `--debug` is looked up where errors are reported."""
+
+
+def main() -> None:
+    """Run a command; errors a user can act on become messages and exit codes."""
+    debug = "--debug" in sys.argv
+    if debug:
+        # Wherever it stands: `freshtide run --debug` is what people type.
+        sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
+    try:
+        app(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(130)
+    except FreshtideError as error:
+        if debug:
+            raise
+        if isinstance(error, ProjectError):
+            failed_project(error)
+            sys.exit(2)
+        fail(error)
+        sys.exit(1)
+    except Exception as error:
+        if debug:
+            raise
+        first_line = (str(error).splitlines() or [""])[0]
+        message = f"Something unexpected went wrong: {type(error).__name__}: {first_line}"
+        fail(FreshtideError(message, way_out="Run the command again with --debug to see where."))
+        sys.exit(1)

@@ -1,0 +1,78 @@
+"""init, validate, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from freshtide.cli.output import JsonOption, console, print_json, print_problem
+from freshtide.cli.places import HERE, ProjectOption, open_project
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(init)
+    app.command()(validate)
+    app.command()(doctor)
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to create it.")] = HERE,
+    name: Annotated[str | None, typer.Option(help="The project's name.", show_default="the folder's")] = None,
+) -> None:
+    """Create a small project that runs as it is."""
+    from freshtide.project import create_starter
+
+    created = create_starter(folder, name or folder.resolve().name)
+    console.print(f"Created {len(created)} files in [bold]{folder.resolve()}[/bold].")
+    there = "" if folder == HERE else f"cd {folder} && "
+    console.print(f"Next: [bold]{there}freshtide run --once[/bold], then [bold]freshtide status[/bold].")
+
+
+def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """Check the project, Spark's column resolution included, without running anything."""
+    from freshtide.observe import Places
+    from freshtide.spark import SparkTracks, resolve_columns, start_session
+
+    loaded = open_project(project)
+    tracks = SparkTracks(start_session(loaded.settings.spark, log=Places(loaded).spark_log))
+    try:
+        schemas = resolve_columns(tracks.session("analysis"), loaded.feeds, loaded.graph)
+    finally:
+        tracks.stop()
+    if as_json:
+        tables = [
+            {
+                "name": table.name,
+                "maintain": str(table.maintain),
+                "reason": table.maintenance_reason,
+                "time_column": table.time_column,
+                "columns": {field.name: field.dataType.simpleString() for field in schemas.of(table.name)},
+            }
+            for table in loaded.graph.values()
+        ]
+        print_json({"valid": True, "tables": tables, "notes": [str(note) for note in loaded.notes]})
+        return
+    for note in loaded.notes:
+        print_problem(note, colour="yellow")
+    console.print(
+        f"[green]●[/green] {loaded.settings.name}: {len(loaded.feeds)} feeds and {len(loaded.graph)} tables are valid."
+    )
+
+
+def doctor(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """Say what is missing on this machine or in this project, and what to do about it."""
+    from freshtide.cli.checks import check_everything
+
+    findings = check_everything(project)
+    if as_json:
+        print_json([{"check": f.check, "ok": f.ok, "found": f.found, "way_out": f.way_out} for f in findings])
+    else:
+        for finding in findings:
+            mark = "[green]✓[/green]" if finding.ok else "[red]✗[/red]"
+            console.print(f"{mark} {finding.check}: {finding.found}", soft_wrap=True)
+            if not finding.ok and finding.way_out:
+                console.print(f"    [dim]{finding.way_out}[/dim]", soft_wrap=True)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)

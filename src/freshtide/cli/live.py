@@ -1,0 +1,113 @@
+"""Running a warehouse in the foreground, with a view of what it does."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from freshtide.cli.output import console
+from freshtide.cli.tables import status_table
+from freshtide.core.durations import format_duration
+from freshtide.runtime import EngineReport
+from freshtide.warehouse import Warehouse
+
+_REPORT_EVERY = 10.0
+
+
+def run_in_foreground(
+    warehouse: Warehouse,
+    *,
+    once: bool = False,
+    seconds: float | None = None,
+    quiet: bool = False,
+    meanwhile: Callable[[threading.Event], None] | None = None,
+) -> EngineReport:
+    """Run until Ctrl-C, the end of `seconds`, or with `once` until all is loaded.
+
+    `meanwhile` runs on a thread of its own and is told when to stop.
+    """
+    stop = threading.Event()
+    clock = warehouse.workbench.clock
+    began = clock.now()
+    helper = threading.Thread(target=meanwhile, args=(stop,), daemon=True) if meanwhile else None
+    with _stopping_on_signals(stop), _View(warehouse, began, quiet=quiet):
+        if helper:
+            helper.start()
+        report = warehouse.run(
+            stop=stop, once=once, until=lambda: seconds is not None and clock.now() - began >= seconds
+        )
+    stop.set()
+    if helper:
+        helper.join()
+    return report
+
+
+class _View:
+    """A live table on a terminal, a line every now and then elsewhere."""
+
+    def __init__(self, warehouse: Warehouse, began: float, *, quiet: bool) -> None:
+        self._warehouse = warehouse
+        self._began = began
+        self._quiet = quiet
+        self._live: Live | None = None
+        self._stop = threading.Event()
+        self._lines: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        if self._quiet:
+            return
+        if console.is_terminal:
+            self._live = Live(get_renderable=self._picture, console=console, refresh_per_second=3, transient=True)
+            self._live.__enter__()
+        else:
+            self._lines = threading.Thread(target=self._tell, daemon=True)
+            self._lines.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._live is not None:
+            self._live.__exit__(None, None, None)
+        if self._lines is not None:
+            self._lines.join()
+
+    def _picture(self) -> RenderableType:
+        status = self._warehouse.status()
+        running = format_duration(status.at - self._began)
+        troubled = sum(len(feed.troubled) for feed in status.feeds)
+        notice = f" · {troubled} files in trouble: `freshtide feeds`" if troubled else ""
+        foot = f"{running} · {sum(table.updates for table in status.tables)} updates{notice} · Ctrl-C stops"
+        title = f"Freshtide · {status.name}"
+        return Group(status_table(status, title=title), Text(foot, style="dim"))
+
+    def _tell(self) -> None:
+        while not self._stop.wait(_REPORT_EVERY):
+            status = self._warehouse.status()
+            updates = sum(table.updates for table in status.tables)
+            pending = sum(table.pending for table in status.tables)
+            behind = ", ".join(table.name for table in status.broken) or "none"
+            console.print(f"{updates} updates so far, {pending} pending; beyond their target lag: {behind}")
+
+
+class _stopping_on_signals:  # noqa: N801 - reads as the phrase it is used in
+    """The first Ctrl-C lets running updates finish; a second one ends at once."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def __enter__(self) -> None:
+        self._before = {kind: signal.signal(kind, self._on_signal) for kind in (signal.SIGINT, signal.SIGTERM)}
+
+    def __exit__(self, *_: object) -> None:
+        for kind, handler in self._before.items():
+            signal.signal(kind, handler)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+        self._stop.set()

@@ -1,0 +1,215 @@
+"""status, freshness, explain, query, audit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json
+from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
+from freshtide.cli.tables import counts_table, status_table
+from freshtide.clock import SystemClock
+from freshtide.core.instants import format_instant, seconds
+from freshtide.observe import (
+    Places,
+    RowCount,
+    count_rows,
+    select_tables,
+    warehouse_status,
+)
+from freshtide.observe import (
+    explain as explained,
+)
+
+if TYPE_CHECKING:
+    from freshtide.spark import AuditResult
+
+
+def register(app: typer.Typer) -> None:
+    for command in (status, freshness, explain, query, audit):
+        app.command()(command)
+
+
+def status(
+    project: ProjectOption = HERE,
+    select: SelectOption = None,
+    counts: Annotated[bool, typer.Option("--counts", help="Prove that no row is lost.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show every table: staleness, target lag, freshness, what waits, what runs."""
+    with looking_at(project) as (loaded, catalog):
+        chosen = select_tables(loaded.graph, select or ())
+        now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen)
+        counted: list[RowCount] = []
+        if counts:
+            from freshtide.storage import Store
+
+            counted = count_rows(loaded, catalog, Store(Places(loaded).tables), chosen)
+    if as_json:
+        shown = now.as_json()
+        if counts:
+            shown["counts"] = [_count_json(count) for count in counted]
+        print_json(shown)
+    elif counts:
+        console.print(counts_table(counted))
+    else:
+        console.print(status_table(now))
+        troubled = [file for feed in now.feeds for file in feed.troubled]
+        if troubled:
+            console.print(f"[yellow]{len(troubled)} files in trouble: `freshtide feeds` tells why.[/yellow]")
+    if any(count.unaccounted for count in counted):
+        errors.print("[red]Rows are unaccounted for.[/red] If a run is going on, ask again when it is idle.")
+        raise typer.Exit(1)
+
+
+def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_json: JsonOption = False) -> None:
+    """Show staleness against target lags; exit code 1 when one is broken."""
+    with looking_at(project) as (loaded, catalog):
+        chosen = select_tables(loaded.graph, select or ())
+        now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen)
+    never = [table for table in now.tables if table.target_lag is not None and table.staleness is None]
+    if as_json:
+        keys = ("name", "freshness", "staleness", "target_lag", "within_target")
+        rows = [{key: table.as_json()[key] for key in keys} for table in now.tables]
+        print_json({"at": format_instant(now.at), "tables": rows})
+    else:
+        shown = Table(box=None, header_style="bold", pad_edge=False)
+        for name in ("Table", "Staleness", "Target", ""):
+            shown.add_column(name, justify="left" if name in {"Table", ""} else "right")
+        for table in now.tables:
+            verdict = {True: "[green]kept[/green]", False: "[red]broken[/red]", None: ""}[table.within_target]
+            if table in never:
+                verdict = "[red]never loaded[/red]"
+            shown.add_row(table.name, duration(table.staleness), duration(table.target_lag), verdict)
+        console.print(shown)
+    if now.broken or never:
+        raise typer.Exit(1)
+
+
+def explain(table: str, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """Tell why a table is as stale as it is: which source, which queue, what goes first and why."""
+    with looking_at(project) as (loaded, catalog):
+        told = explained(loaded, catalog, loaded.graph[table].name, SystemClock().now())
+    if as_json:
+        print_json(told.as_json())
+        return
+    for sentence in told.sentences:
+        console.print(f"• {escape(sentence)}", soft_wrap=True)
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="A SELECT over the warehouse's tables.")],
+    project: ProjectOption = HERE,
+    stable: Annotated[bool, typer.Option("--stable", help="All tables as of their common trailing edge.")] = False,
+    limit: Annotated[int, typer.Option(help="Rows to show; 0 for all.")] = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a SELECT over the tables, each pinned at one version."""
+    loaded = open_project(project)
+    from freshtide.project import parse_query
+    from freshtide.warehouse import Warehouse
+
+    parsed = parse_query(sql)
+    with Warehouse.of_project(loaded) as warehouse:
+        names = {reference.source for reference in parsed.references}
+        edge = warehouse.stable_edge(names) if stable else None
+        frame = warehouse.query(sql, stable=stable)
+        rows = (frame.limit(limit + 1) if limit else frame).toArrow()
+    cut = bool(limit) and rows.num_rows > limit
+    values = (rows.slice(0, limit) if cut else rows).to_pylist()
+    as_of = None if edge is None else format_instant(edge)
+    if as_json:
+        print_json({"columns": rows.column_names, "rows": values, "as_of": as_of, "complete": not cut})
+        return
+    shown = Table(header_style="bold")
+    for name in rows.column_names:
+        shown.add_column(escape(name))
+    for row in values:
+        shown.add_row(*(_cell(value) for value in row.values()))
+    console.print(shown)
+    notes = [f"{len(values)} rows" + (f", more not shown (--limit {limit})" if cut else "")]
+    if as_of:
+        notes.append(f"as of {as_of}")
+    console.print(f"[dim]{'; '.join(notes)}[/dim]")
+
+
+def audit(
+    tables: Annotated[list[str] | None, typer.Argument(help="Tables to check.", show_default="all")] = None,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Recompute derived tables from base tables as of their freshness and compare; exit code 1 on a difference."""
+    loaded = open_project(project)
+    from freshtide.warehouse import Warehouse
+
+    chosen = [t for t in select_tables(loaded.graph, tables or ()) if not loaded.graph[t].is_base]
+    results: list[AuditResult] = []
+    with Warehouse.of_project(loaded) as warehouse, audit_progress(quiet=as_json) as progress:
+        bar = progress.add_task("audit", total=len(chosen))
+        for name in chosen:
+            progress.update(bar, description=f"auditing {name}")
+            results.extend(warehouse.audit(name))
+            progress.advance(bar)
+    if as_json:
+        print_json([_audit_json(result) for result in results])
+    else:
+        print_audit(results)
+        if not chosen:
+            console.print("There is no derived table to audit; `freshtide status --counts` checks base tables.")
+    if not all(result.passed for result in results):
+        raise typer.Exit(1)
+
+
+def audit_progress(*, quiet: bool) -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+        disable=quiet or not errors.is_terminal,
+    )
+
+
+def print_audit(results: list[AuditResult]) -> None:
+    for result in results:
+        if result.freshness is None:
+            console.print(f"[dim]– {result.table}: never updated[/dim]")
+            continue
+        as_of = format_instant(seconds(result.freshness))
+        if result.passed:
+            console.print(f"[green]✓[/green] {result.table}: {result.rows:,} rows, exactly its query as of {as_of}")
+            continue
+        console.print(
+            f"[red]✗[/red] {result.table}: {result.missing:,} rows are missing, {result.unexpected:,} should not be "
+            f"there, as of {as_of}"
+        )
+        for example in result.examples:
+            console.print(f"    {escape(example)}", soft_wrap=True)
+        console.print(f"    [dim]`freshtide backfill {result.table}` computes it anew.[/dim]")
+
+
+def _audit_json(result: AuditResult) -> dict[str, Any]:
+    return {
+        "table": result.table,
+        "freshness": None if result.freshness is None else format_instant(seconds(result.freshness)),
+        "rows": result.rows,
+        "missing": result.missing,
+        "unexpected": result.unexpected,
+        "passed": result.passed,
+        "examples": list(result.examples),
+    }
+
+
+def _count_json(count: RowCount) -> dict[str, Any]:
+    return {**{name: getattr(count, name) for name in count.__slots__}, "unaccounted": count.unaccounted}
+
+
+def _cell(value: object) -> str:
+    return "[dim]null[/dim]" if value is None else escape(str(value))

@@ -1,0 +1,34 @@
+"""From where a command is typed to the project it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from freshtide.catalog import Catalog
+from freshtide.observe import Places
+from freshtide.project import Project, find_project, load_project
+
+ProjectOption = Annotated[
+    Path, typer.Option("--project", "-p", help="A folder of the project.", show_default="this folder")
+]
+HERE = Path()
+
+
+def open_project(folder: Path) -> Project:
+    return load_project(find_project(folder))
+
+
+@contextmanager
+def looking_at(folder: Path) -> Iterator[tuple[Project, Catalog]]:
+    """The project and its catalog, to read from."""
+    project = open_project(folder)
+    catalog = Catalog.open(Places(project).catalog_url)
+    try:
+        yield project, catalog
+    finally:
+        catalog.close()

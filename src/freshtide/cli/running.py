@@ -1,0 +1,56 @@
+"""run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from freshtide.cli.output import JsonOption, console, duration, errors, print_json
+from freshtide.cli.places import HERE, ProjectOption, open_project
+from freshtide.core.durations import parse_duration
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(run)
+
+
+def run(
+    project: ProjectOption = HERE,
+    once: Annotated[bool, typer.Option("--once", help="Load what is there, then end.")] = False,
+    length: Annotated[str | None, typer.Option("--for", help="End after this long, e.g. 10m.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Load what arrives and keep every table fresh, until Ctrl-C."""
+    seconds = parse_duration(length) if length else None
+    loaded = open_project(project)
+    from freshtide.cli.live import run_in_foreground
+    from freshtide.warehouse import Warehouse
+
+    if not as_json:
+        errors.print(f"Starting Spark for [bold]{loaded.settings.name}[/bold] …")
+    with Warehouse.of_project(loaded) as warehouse:
+        report = run_in_foreground(warehouse, once=once, seconds=seconds, quiet=as_json)
+        status = warehouse.status()
+    summary: dict[str, Any] = {"updates": report.updates, "failed": report.failed, **status.as_json()}
+    if as_json:
+        print_json(summary)
+    else:
+        from freshtide.cli.tables import status_table
+
+        console.print(status_table(status))
+        console.print(f"{report.updates} updates.", end=" ")
+        troubled = [file for feed in status.feeds for file in feed.troubled]
+        if troubled:
+            console.print(f"[yellow]{len(troubled)} files in trouble: `freshtide feeds` tells why.[/yellow]", end="")
+        console.print()
+        for table, reason in report.failed.items():
+            errors.print(f"[red]●[/red] '{table}' failed: {reason}", soft_wrap=True)
+            errors.print(f"  [dim]Mend the cause, then `freshtide resume {table}`.[/dim]", soft_wrap=True)
+        waiting = [t.name for t in status.tables if t.staleness is None and t.status == "active"]
+        if waiting:
+            console.print(f"[dim]Without data so far: {', '.join(waiting)}.[/dim]", soft_wrap=True)
+        if seconds is not None:
+            console.print(f"[dim]Ran for {duration(seconds)}.[/dim]")
+    if any(table.status == "failed" for table in status.tables):
+        raise typer.Exit(1)

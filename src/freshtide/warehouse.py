@@ -1,0 +1,233 @@
+"""A warehouse in Python: declare it by hand or open a project, run it, ask it.
+
+with Warehouse("shop") as shop:
+    shop.feed("orders_feed", path="landing/*.csv", format="csv", schema={...}, time_column="ts")
+    shop.sql("CREATE STREAMING TABLE orders AS SELECT * FROM STREAM orders_feed")
+    shop.run_once()
+    shop.query("SELECT count(*) FROM orders").show()
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from freshtide.catalog import RequestKind, RunLock
+from freshtide.core.errors import FreshtideError, Origin, UnknownTableError
+from freshtide.core.instants import micros
+from freshtide.core.staleness import trailing_edge
+from freshtide.observe import WarehouseStatus, select_tables, warehouse_status
+from freshtide.project import (
+    Declarations,
+    Project,
+    TableKind,
+    assemble,
+    declare_sql,
+    declared_function,
+    load_project,
+    parse_query,
+    read_feed,
+    settings_from,
+)
+from freshtide.runtime import EngineReport, Workbench
+from freshtide.spark import AuditResult, DataFrame, SparkSession, run_query
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+_SIDES = ("__rejects", "__late")
+
+
+class AlreadyOpenError(FreshtideError):
+    """Something was declared after the warehouse had been put to work."""
+
+
+class Warehouse:
+    """Feeds and tables, and the work on them. Close it, or use it in a `with` block."""
+
+    def __init__(self, folder: str | Path, *, spark: SparkSession | None = None, **settings: Any) -> None:
+        """A warehouse to be declared by hand; its state and tables are kept in the folder.
+
+        `settings` are those of freshtide.yml (tracks=4, scheduler="fifo", ...). A Spark session that exists already,
+        in a notebook for example, can be handed in; it is left running.
+        """
+        self._root = Path(folder).resolve()
+        self._spark = spark
+        self._settings = settings_from({"name": self._root.name, **settings})
+        self._declarations = Declarations()
+        self._project: Project | None = None
+        self._workbench: Workbench | None = None
+
+    @classmethod
+    def open(cls, folder: str | Path, *, spark: SparkSession | None = None) -> Warehouse:
+        """The warehouse of a project folder, the one with freshtide.yml in it."""
+        return cls.of_project(load_project(Path(folder)), spark=spark)
+
+    @classmethod
+    def of_project(cls, project: Project, *, spark: SparkSession | None = None) -> Warehouse:
+        warehouse = cls(project.root, spark=spark)
+        warehouse._project = project
+        return warehouse
+
+    def __enter__(self) -> Warehouse:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._workbench is not None:
+            self._workbench.close()
+            self._workbench = None
+
+    def feed(self, name: str, **settings: Any) -> None:
+        """Declare a feed, with the settings that a file in feeds/ has."""
+        declarations = self._open_declarations()
+        declared, problems = read_feed({"name": name, **settings}, lambda _: _BY_HAND)
+        if declared is None:
+            declarations.reject(problems, names=[name])
+        else:
+            declarations.add_feed(declared)
+
+    def sql(self, text: str) -> None:
+        """Declare tables with CREATE STREAMING TABLE and CREATE MATERIALIZED VIEW statements."""
+        declare_sql(text, "<sql>", self._open_declarations())
+
+    def table(
+        self, *, feed: str | None = None, name: str | None = None, **settings: Any
+    ) -> Callable[[FunctionT], FunctionT]:
+        """Declare a base table by a function from the feed's rows to the table's rows."""
+        sources = None if feed is None else [feed]
+        return self._declaring(TableKind.STREAMING_TABLE, name=name, sources=sources, settings=settings)
+
+    def materialized_view(
+        self, *, name: str | None = None, sources: Any = None, **settings: Any
+    ) -> Callable[[FunctionT], FunctionT]:
+        """Declare a derived table by a function whose parameters name its sources."""
+        return self._declaring(TableKind.MATERIALIZED_VIEW, name=name, sources=sources, settings=settings)
+
+    @property
+    def project(self) -> Project:
+        """What has been declared, checked; a ProjectError tells everything that is wrong with it."""
+        if self._project is None:
+            self._project = assemble(self._declarations, self._settings, self._root)
+        return self._project
+
+    @property
+    def workbench(self) -> Workbench:
+        """The warehouse at work; Spark is started the first time it is needed."""
+        if self._workbench is None:
+            self._workbench = Workbench(self.project, spark=self._spark)
+        return self._workbench
+
+    def run_once(self) -> EngineReport:
+        """Load everything that is there, update all that depends on it, and return."""
+        return self.run(once=True)
+
+    def run(
+        self,
+        *,
+        stop: threading.Event | None = None,
+        once: bool = False,
+        until: Callable[[], bool] | None = None,
+    ) -> EngineReport:
+        """Keep the warehouse fresh until `stop` is set or `until` says so."""
+        with RunLock(self.workbench.places.lock):
+            return self.workbench.engine().run(stop=stop or threading.Event(), once=once, until=until)
+
+    def status(self) -> WarehouseStatus:
+        """How every table and feed stands."""
+        bench = self.workbench
+        return warehouse_status(self.project, bench.catalog, bench.clock.now())
+
+    def read(self, table: str) -> DataFrame:
+        """A table as a Spark DataFrame, pinned at its newest version."""
+        return self._frame(table, None)
+
+    def query(self, sql: str, *, stable: bool = False) -> DataFrame:
+        """A SELECT over the warehouse's tables; with `stable` all of them as of their common trailing edge."""
+        parsed = parse_query(sql)
+        names = {reference.source for reference in parsed.references}
+        edge = self.stable_edge(names) if stable else None
+        frames = {name: self._frame(name, edge) for name in names}
+        return run_query(self.workbench.states().session, parsed.text, parsed.references, frames)
+
+    def stable_edge(self, names: Iterable[str]) -> float | None:
+        """Up to where all these tables are complete and final."""
+        rows = self.workbench.catalog.tables.all()
+        tables = [name for name in names if not name.endswith(_SIDES)]
+        for name in tables:
+            if name not in self.project.graph:
+                raise UnknownTableError(name, known=self.project.graph)
+        return trailing_edge(rows[name].safe if name in rows else None for name in tables)
+
+    def audit(self, *patterns: str) -> Iterator[AuditResult]:
+        """Check derived tables against their definitions, one after another."""
+        for name in select_tables(self.project.graph, patterns):
+            if not self.project.graph[name].is_base:
+                yield self.workbench.audit().check(name)
+
+    def pause(self, table: str) -> str:
+        return self._ask(RequestKind.PAUSE, self.project.graph[table].name)
+
+    def resume(self, table: str) -> str:
+        return self._ask(RequestKind.RESUME, self.project.graph[table].name)
+
+    def backfill(self, table: str) -> str:
+        """Compute a table anew, and everything that depends on it."""
+        return self._ask(RequestKind.BACKFILL, self.project.graph[table].name)
+
+    def retry_file(self, path: str) -> str:
+        """Take up a quarantined file again."""
+        return self._ask(RequestKind.RETRY, path)
+
+    def _ask(self, kind: RequestKind, target: str) -> str:
+        """Do what is asked in a run of our own."""
+        requests = self.workbench.catalog.requests
+        number = requests.add(kind, target, at=self.workbench.clock.now())
+
+        def answered() -> bool:
+            request = requests.get(number)
+            return request is not None and request.done
+
+        self.run(until=answered)
+        request = requests.get(number)
+        return (request.message if request else None) or ""
+
+    def _frame(self, name: str, edge: float | None) -> DataFrame:
+        states = self.workbench.states()
+        base = next((name.removesuffix(side) for side in _SIDES if name.endswith(side)), None)
+        if base is not None and base in self.project.graph:
+            return states.beside(name)
+        if name not in self.project.graph:
+            raise UnknownTableError(name, known=self.project.graph)
+        return states.newest(name) if edge is None else states.as_of(name, micros(edge))
+
+    def _declaring(
+        self, kind: TableKind, *, name: str | None, sources: Any, settings: dict[str, Any]
+    ) -> Callable[[FunctionT], FunctionT]:
+        def declare(function: FunctionT) -> FunctionT:
+            declarations = self._open_declarations()
+            declared, problems = declared_function(
+                kind, function, name=name, sources=sources, settings=settings, origin=_BY_HAND
+            )
+            if declared is None:
+                declarations.reject(problems, names=[name or function.__name__])
+            else:
+                declarations.add_table(declared)
+            return function
+
+        return declare
+
+    def _open_declarations(self) -> Declarations:
+        if self._project is not None:
+            raise AlreadyOpenError(
+                "The warehouse is at work already.", way_out="Declare everything before the first run or question."
+            )
+        return self._declarations
+
+
+_BY_HAND = Origin(file="<python>")
