@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -489,8 +490,9 @@ def test_overlapping_buckets_have_no_common_grain() -> None:
 
 # From here on: claims against DuckDB. `a` and `b` are base tables, `h` is an hourly view of `a`.
 
-START = datetime(2024, 1, 28, 21)
-FIRST, LAST = 0, 6 * 24 * 2  # two days in ten-minute steps: over a midnight and a Monday
+START = datetime(2024, 1, 28, 21)  # a Sunday evening: a day, a week and soon a month come to an end
+STEP = timedelta(minutes=10)
+SPANS = [timedelta(hours=2), timedelta(hours=7), timedelta(days=2), timedelta(days=7)]
 TABLES = {name: SOURCES[name] for name in ("a", "b", "h")}
 ENGINE = duckdb.connect()
 ENGINE.execute(
@@ -510,21 +512,22 @@ class World:
     now: datetime
 
 
-def _moments() -> st.SearchStrategy[datetime]:
-    # Few enough that times meet, with some off the grid.
-    steps = st.integers(FIRST, LAST) | st.sampled_from([0, 5, 6, 17, 18, 19, 24, 162])
-    return st.builds(
-        lambda step, odd: START + timedelta(minutes=10 * step, seconds=odd), steps, st.sampled_from([0, 0, 1])
-    )
+def world_of(seed: int) -> World:
+    """Rows that meet often enough to tell: few moments, few keys, and cuts in their midst."""
+    rng = random.Random(seed)
+    span = rng.choice(SPANS)
+    odd = [timedelta(), timedelta(), timedelta(seconds=1)]
+    moments = [START + STEP * rng.randrange(span // STEP) + rng.choice(odd) for _ in range(rng.randint(2, 8))]
+
+    def rows() -> list[tuple[datetime, int, int]]:
+        return [(rng.choice(moments), rng.randrange(2), rng.randrange(4)) for _ in range(rng.randint(0, 9))]
+
+    cut = rng.choice([rng.choice(moments), START + STEP * rng.randrange(span // STEP)])
+    return World(a=rows(), b=rows(), before=cut, now=max(cut, rng.choice([max(moments), rng.choice(moments)])))
 
 
-@st.composite
-def worlds(draw: st.DrawFn) -> World:
-    shared = draw(st.lists(_moments(), min_size=1, max_size=5, unique=True))
-    rows = st.lists(st.tuples(st.sampled_from(shared) | _moments(), st.integers(0, 1), st.integers(0, 3)), max_size=7)
-    a, b = draw(rows), draw(rows)
-    cuts = sorted([draw(st.sampled_from(shared) | _moments()), draw(_moments())])
-    return World(a=a, b=b, before=cuts[0], now=cuts[1])
+def worlds() -> st.SearchStrategy[World]:
+    return st.integers(0, 2**32).map(world_of)
 
 
 def _literal(rows: list[tuple[datetime, int, int]]) -> str:
@@ -673,6 +676,12 @@ CLAIMED = [
     ("hours beside rows", "SELECT a.ts, h.v FROM a LEFT JOIN h ON date_trunc('hour', a.ts) = hour"),
     ("hours equal to rows", "SELECT a.ts, h.v FROM a JOIN h ON a.ts = h.hour"),
     ("rows of busy hours", "SELECT * FROM b SEMI JOIN h ON date_trunc('hour', b.ts) = h.hour AND h.v > 1"),
+    (
+        "weeks beside months",
+        "SELECT date_trunc('week', ts) AS t FROM a UNION ALL SELECT date_trunc('month', ts) FROM b",
+    ),
+    ("weeks in months", "SELECT date_trunc('month', t) AS m FROM (SELECT DISTINCT date_trunc('week', ts) AS t FROM a)"),
+    ("sums of the day", "SELECT ts, sum(v) OVER (PARTITION BY date(ts)) AS s FROM a"),
     ("three ways", "SELECT x.ts, z.v FROM a x JOIN b y ON x.ts = y.ts LEFT JOIN a z ON y.ts = z.ts AND z.k = 1"),
 ]
 
@@ -781,11 +790,10 @@ def queries() -> st.SearchStrategy[str]:
     )
 
     def level(tables: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-        plain = row_wise(tables) | grouped(tables) | windowed(tables)
-        return plain | joined(tables) | joined(tables) | three_way(tables) | combined(tables)
+        kinds = [row_wise, grouped, windowed, joined, joined, three_way, combined, shared]
+        return st.sampled_from(kinds).flatmap(lambda kind: kind(tables))
 
-    nested = level(base).map(lambda query: f"({query})")
-    return level(base) | level(base | nested) | shared(base | nested)
+    return level(base) | level(base | level(base).map(lambda query: f"({query})"))
 
 
 @given(sql=queries(), world=worlds())

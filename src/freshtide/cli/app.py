@@ -52,9 +52,9 @@ def main() -> None:
         # Wherever it stands: `freshtide run --debug` is what people type.
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
     try:
-        app(standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        # Without standalone mode click hands an early exit back as the command's result.
+        code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

@@ -7,7 +7,7 @@ from random import Random
 import pyarrow as pa
 
 from freshtide.demo.encoding import csv_bytes, gzip_bytes, json_line, lines_bytes, parquet_bytes
-from freshtide.demo.network import INTERFACES, Network
+from freshtide.demo.network import INTERFACES, ROUTERS, Network
 from freshtide.demo.spans import Span, iso, moment, plain
 
 _LINE_RATE = 10e9 / 8
@@ -68,12 +68,12 @@ def syslog(network: Network, span: Span, rng: Random) -> bytes:
     lines = []
     for at in span.stamps(80):
         incident = network.incident_at(at)
-        router = rng.choice(network.routers)
+        router = rng.choice(ROUTERS)
         severity, facility, message = rng.choice(_TROUBLE if rng.random() < 0.02 else _CHATTER)
         if incident is not None and rng.random() < 0.08:
             router = incident.router
             severity, facility, message = rng.choice(_TROUBLE)
-        record = {"logged_at": at, "router": router.name, "severity": severity}
+        record = {"logged_at": at, "router": router, "severity": severity}
         lines.append(json_line({**record, "facility": facility, "message": message}))
     if span.index % 15 == 7:
         torn = rng.randrange(len(lines) - 1)
@@ -90,11 +90,11 @@ def link_alerts(network: Network, span: Span, rng: Random) -> bytes:
     lines = []
     for at in (*stamps, last):
         incident = network.incident_at(at)
-        router = rng.choice(network.routers)
+        router = rng.choice(ROUTERS)
         (state,) = rng.choices(("up", "degraded", "down"), weights=(60, 30, 10))
         if incident is not None and rng.random() < 0.1:
             router, state = incident.router, rng.choice(("degraded", "down"))
-        record = {"raised_at": iso(at), "router": router.name, "interface": rng.choice(INTERFACES), "state": state}
+        record = {"raised_at": iso(at), "router": router, "interface": rng.choice(INTERFACES), "state": state}
         lines.append(json_line(record))
     return lines_bytes(lines)
 
@@ -105,12 +105,12 @@ def bgp_updates(network: Network, span: Span, rng: Random) -> bytes:
     for at in span.stamps(120):
         incident = network.incident_at(at)
         is_flap = incident is not None and rng.random() < 0.2
-        router = incident.router if incident is not None and is_flap else rng.choice(network.routers)
+        router = incident.router if incident is not None and is_flap else rng.choice(ROUTERS)
         withdrawn = rng.random() < (0.5 if is_flap else 0.08)
         peer = 64_500 + rng.randrange(20)
-        prefix = f"10.{network.routers.index(router)}.{rng.randrange(8)}.0/24"
+        prefix = f"10.{ROUTERS.index(router)}.{rng.randrange(8)}.0/24"
         path = "" if withdrawn else f"{peer} {rng.randrange(1_000, 9_000)} {rng.randrange(1_000, 9_000)}"
-        rows.append([f"{at / 1_000:.3f}", "W" if withdrawn else "A", router.name, peer, prefix, path])
+        rows.append([f"{at / 1_000:.3f}", "W" if withdrawn else "A", router, peer, prefix, path])
     return csv_bytes(rows, delimiter="|")
 
 
@@ -139,7 +139,7 @@ def tickets(network: Network, span: Span, rng: Random) -> bytes:
     for at, (ticket, status) in zip(span.stamps(len(events)), events, strict=True):
         # A ticket keeps its router and its summary; of some nobody knows the router.
         about = network.rng(f"ticket/{ticket}")
-        router = "-" if about.random() < 0.2 else about.choice(network.routers).name
+        router = "-" if about.random() < 0.2 else about.choice(ROUTERS)
         rows.append([iso(at), f"NOC-{ticket}", router, status, about.choice(_COMPLAINTS)])
     return csv_bytes(rows, header="changed_at ticket router status summary")
 

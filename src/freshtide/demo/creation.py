@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from freshtide.catalog import RunLock
 from freshtide.core.errors import FreshtideError
 
 _TEMPLATE = Path(__file__).parent / "template"
@@ -37,9 +38,6 @@ def _require_replaceable(folder: Path) -> None:
             f"{folder} is not empty and holds no earlier demo, so nothing in it is touched.",
             way_out="Choose a new or empty folder.",
         )
-    # Imported late: it brings Spark along, which a new demo does not need yet.
-    from freshtide.runtime import RunLock
-
     holder = RunLock(folder / _STATE / "run.lock").holder()
     if holder is not None:
         raise DemoError(

@@ -110,7 +110,7 @@ def _source_story(report: TableReport, reports: dict[str, TableReport], chain: t
         told = f"Its source '{source.name}' has no data yet."
     else:
         told = f"Its least fresh source is '{source.name}', {format_duration(source.staleness or 0.0)} stale."
-    if not report.pending and report.status == "active":
+    if not report.pending and report.status == "active" and report.freshness is not None:
         told += " It has caught up with it and can get no fresher before that moves."
     if len(chain) > 2:
         told += f" What holds that back in turn: {' <- '.join(chain[1:])}."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType, StructField, StructType
 
 from freshtide.core.tables import Column, Feed, FileFormat
-from freshtide.spark.schemas import schema_from_ddl
 
-REJECTS = schema_from_ddl("file string, content string, reason string")
+REJECTS = StructType([StructField(name, StringType()) for name in ("file", "content", "reason")])
 
 
 def reason(feed: Feed, columns: tuple[Column, ...], content: SparkColumn) -> SparkColumn:

@@ -1,0 +1,53 @@
+# The targets that the README names. Needs Python 3.11+, Java 17+ and make; everything else goes into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test test-slow lint format bench clean
+.DEFAULT_GOAL := help
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/.installed ## Run a network-operations warehouse on generated data for a minute
+	@$(BIN)/freshtide demo demo
+
+test: .venv/.installed-dev lint ## Check the code and run the tests
+	@$(BIN)/pytest -m "not slow"
+
+test-slow: .venv/.installed-dev ## Run the tests that take minutes
+	@$(BIN)/pytest -m slow
+
+lint: .venv/.installed-dev ## Formatting, lint, types and the layering of the packages
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: .venv/.installed-dev ## Format the code
+	@$(BIN)/ruff format --quiet
+	@$(BIN)/ruff check --fix --quiet
+
+bench: .venv/.installed-dev ## Measure against Spark alone and Structured Streaming
+	@$(BIN)/python -m bench
+
+clean: ## Remove the virtual environment, caches and the demo
+	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/results
+
+.venv/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Freshtide needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12 ..."; exit 1; }
+	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] \
+		|| { echo "Freshtide needs Java 17 or newer: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME."; exit 1; }
+	@echo "Creating a virtual environment in .venv ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+
+.venv/.installed: pyproject.toml constraints.txt | .venv/bin/pip
+	@echo "Installing Freshtide and Spark into .venv (about 500 MB, a minute or two) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed
+	@echo "Installing what the tests need ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev
+	@touch $@

@@ -1,0 +1,119 @@
+"""python -m bench [NAME ...] [--quick]"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bench.results import RESULTS, Report
+
+
+class _Benchmark(Protocol):
+    def __call__(self, folder: Path, *, quick: bool) -> Report: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    load: Callable[[], _Benchmark]
+    limit: float
+    """Seconds after which it is ended, whatever it does."""
+
+
+def _latency() -> _Benchmark:
+    from bench.latency import run
+
+    return run
+
+
+def _fixed_cost() -> _Benchmark:
+    from bench.fixed_cost import run
+
+    return run
+
+
+def _throughput() -> _Benchmark:
+    from bench.throughput import run
+
+    return run
+
+
+def _endurance() -> _Benchmark:
+    from bench.endurance import run
+
+    return run
+
+
+def _idle() -> _Benchmark:
+    from bench.idle import run
+
+    return run
+
+
+_BENCHMARKS = {
+    "latency": _Entry(load=_latency, limit=2_400),
+    "fixed-cost": _Entry(load=_fixed_cost, limit=600),
+    "throughput": _Entry(load=_throughput, limit=1_200),
+    "endurance": _Entry(load=_endurance, limit=2_400),
+    "idle": _Entry(load=_idle, limit=600),
+}
+_QUICK_LIMIT = 180.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(_BENCHMARKS)}; all if none")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: a check, not a measurement")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in _BENCHMARKS]
+    if unknown:
+        parser.error(f"there is no benchmark '{unknown[0]}': {', '.join(_BENCHMARKS)}")
+    if options.here:
+        for name in options.names:
+            _run_here(name, quick=options.quick)
+        return 0
+    failed = [name for name in options.names or _BENCHMARKS if not _run_apart(name, quick=options.quick)]
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _run_here(name: str, *, quick: bool) -> None:
+    from bench.machine import facts
+
+    work = RESULTS / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    command = f"python -m bench {name}" + " --quick" * quick
+    machine = facts()
+    with tempfile.TemporaryDirectory(dir=work, prefix=f"{name}-", ignore_cleanup_errors=True) as folder:
+        report = _BENCHMARKS[name].load()(Path(folder), quick=quick)
+    report.show(machine, command)
+    print(f"\n  kept in {report.save(machine, command)}", flush=True)
+
+
+def _run_apart(name: str, *, quick: bool) -> bool:
+    """In a process of its own: memory and the warmth of the JVM are not handed on from one to the next."""
+    command = [sys.executable, "-m", "bench", name, "--here", *(["--quick"] if quick else [])]
+    limit = _QUICK_LIMIT if quick else _BENCHMARKS[name].limit
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        return process.wait(timeout=limit) == 0
+    except subprocess.TimeoutExpired:
+        print(f"{name} was ended: it took more than {limit:.0f} s", file=sys.stderr)
+        return False
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
