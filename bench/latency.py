@@ -110,11 +110,11 @@ def _measure_freshtide(spark: SparkSession, folder: Path, course: _Course) -> li
             add_feed(warehouse, name, folder / "landing" / name)
             warehouse.sql(f"CREATE STREAMING TABLE {_table(name)} AS SELECT * FROM STREAM {name}")
         with Running(warehouse) as running:
+            updates = running.workbench.catalog.updates
             for turn in range(course.warm_up + course.rounds):
                 files = _prepare(folder, course, turn, rng)
                 begun = time.time()
                 moments = drop(files)
-                updates = running.workbench.catalog.updates
 
                 def all_done(begun: float = begun) -> bool:
                     return len({row.table for row in updates.done_since(begun) if row.rows}) == course.feeds

@@ -78,12 +78,18 @@ def chosen_views(draw: st.DrawFn) -> list[str]:
     return [name for name in VIEWS if name in wanted]
 
 
-def play(spark: SparkSession, views: list[str], arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]], late: int) -> None:
+def play(
+    spark: SparkSession,
+    views: list[str],
+    arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]],
+    late: int | None,
+) -> None:
     folder = Path(tempfile.mkdtemp())
     shop = Shop(folder, spark)
     try:
-        shop.events("a", lateness=f"{late}s", duplicates="load")
-        shop.events("b", lateness="0s", duplicates="load")
+        declared = {} if late is None else {"lateness": f"{late}s"}
+        shop.events("a", duplicates="load", **declared)
+        shop.events("b", duplicates="load", **({} if late is None else {"lateness": "0s"}))
         for name in views:
             query, properties = VIEWS[name]
             shop.view(name, query, **properties)
@@ -99,9 +105,12 @@ def play(spark: SparkSession, views: list[str], arrivals: list[list[tuple[str, l
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([0, 30]))
+@given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]))
 def test_views_are_their_queries_and_no_row_is_lost(
-    spark: SparkSession, views: list[str], arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]], late: int
+    spark: SparkSession,
+    views: list[str],
+    arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]],
+    late: int | None,
 ) -> None:
     play(spark, views, arrivals, late)
 
@@ -109,17 +118,23 @@ def test_views_are_their_queries_and_no_row_is_lost(
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([0, 30]))
+@given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]))
 def test_views_are_their_queries_in_many_more_worlds(
-    spark: SparkSession, views: list[str], arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]], late: int
+    spark: SparkSession,
+    views: list[str],
+    arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]],
+    late: int | None,
 ) -> None:
     play(spark, views, arrivals, late)
 
 
-def test_all_view_shapes_together_stay_consistent_through_out_of_order_rounds(spark: SparkSession) -> None:
+@pytest.mark.parametrize("late", [60, None], ids=["declared lateness", "no declared lateness"])
+def test_all_view_shapes_together_stay_consistent_through_out_of_order_rounds(
+    spark: SparkSession, late: int | None
+) -> None:
     arrivals = [
         [("a", [(5, "x", 1), (65, "y", 2)]), ("b", [(10, "x", 1)])],
         [("a", [(130, "x", 3), (70, "y", 2), (1, "x", 9)]), ("b", [(62, "y", 2), (62, "y", 2)])],
         [("b", [(125, "x", 3), (181, "y", -1)]), ("a", [(190, "x", 1), (190, "y", 0)])],
     ]
-    play(spark, list(VIEWS), arrivals, late=60)
+    play(spark, list(VIEWS), arrivals, late)

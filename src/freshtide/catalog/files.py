@@ -32,13 +32,13 @@ class FileLedger:
             for file, tables in arrivals:
                 if file.state is not FileState.REFUSED:
                     # A quarantined file that comes again, mended, takes the place of its old self.
-                    connection.execute(
-                        delete(files).where(
-                            files.c.feed == file.feed,
-                            files.c.path == file.path,
-                            files.c.state == FileState.QUARANTINED,
-                        )
+                    old = and_(
+                        files.c.feed == file.feed,
+                        files.c.path == file.path,
+                        files.c.state == FileState.QUARANTINED,
                     )
+                    connection.execute(delete(loads).where(loads.c.file_id.in_(select(files.c.id).where(old))))
+                    connection.execute(delete(files).where(old))
                 result = connection.execute(insert(files).values(_values(file)))
                 assert result.inserted_primary_key is not None
                 stored = replace(file, id=result.inserted_primary_key[0])

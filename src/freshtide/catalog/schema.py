@@ -38,6 +38,8 @@ files = Table(
     Index("files_by_path", "feed", "path"),
     Index("files_by_content", "feed", "sha256"),
     Index("files_by_state", "feed", "state"),
+    # Without it SQLite gives the id of a deleted row to the next one, which is then taken for it.
+    sqlite_autoincrement=True,
 )
 
 loads = Table(

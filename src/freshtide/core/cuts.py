@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from freshtide.core.grains import INSTANT
 from freshtide.core.instants import micros
-from freshtide.core.tables import Maintenance, Table
+from freshtide.core.tables import Maintenance, Table, reference_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,14 @@ class Cuts:
     def lookback(self, name: str) -> int:
         """How far before its own rows a table's update must read its sources."""
         return micros(self.tables[name].lookback or 0.0)
+
+    def bounded(self, name: str) -> bool:
+        """Whether a row depends only on source rows within the lookback of its own bucket."""
+        table = self.tables[name]
+        if table.maintain is Maintenance.FULL:
+            return False
+        joins = table.maintain is Maintenance.APPEND and table.linear and reference_count(table.query) > 1
+        return not joins or table.lookback is not None
 
     def _first_cut_closing(self, name: str, before: int) -> int:
         """The smallest cut at which every row stamped before `before` is final."""

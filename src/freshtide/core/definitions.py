@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 
 from freshtide.core.tables import FunctionQuery, Table
+
+# A text or name in quotes, or else what merely parts two words: blanks and comments.
+_QUOTED_OR_BETWEEN = re.compile(
+    r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL
+)
 
 
 def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
@@ -18,8 +24,19 @@ def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, table in tables.items():
         query = table.query
-        text = query.fingerprint if isinstance(query, FunctionQuery) else " ".join(query.text.split())
-        parts = [text, table.time_column, str(table.emit), str(table.grain), list(table.partition_by)]
+        text = _function(query) if isinstance(query, FunctionQuery) else _without_layout(query.text)
+        grain = None if table.grain is None else [table.grain.width, table.grain.unit]
+        parts = [text, table.time_column, str(table.emit), grain, list(table.partition_by)]
         below = [found[source] for source in table.sources if not tables[source].is_base]
         found[name] = hashlib.sha256(json.dumps([parts, below]).encode()).hexdigest()[:16]
     return found
+
+
+def _function(query: FunctionQuery) -> str:
+    """The function and what is passed to it, which the decorator says and not the function."""
+    return json.dumps([query.fingerprint, list(query.parameters.items())])
+
+
+def _without_layout(text: str) -> str:
+    """The words of a query, however it is laid out and commented."""
+    return _QUOTED_OR_BETWEEN.sub(lambda found: found[1] or " ", text).strip()

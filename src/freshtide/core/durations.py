@@ -61,7 +61,7 @@ def format_duration(seconds: float) -> str:
     """A duration for people, two units at most: `42.0s`, `3m 20s`, `2h 5m`, `4d 1h`."""
     if seconds < 0:
         return "-" + format_duration(-seconds)
-    if seconds < 60:
+    if seconds < 59.95:  # From there on it would be shown as 60.0s.
         return f"{seconds:.1f}s"
     whole = round(seconds)
     for unit, below, size, rest in (("m", "s", 60, 1), ("h", "m", 3_600, 60), ("d", "h", 86_400, 3_600)):

@@ -24,6 +24,8 @@ class UpdateFinished:
     safe: float | None
     """No row stamped up to here can still arrive: dependents may be updated to it."""
     seconds: float
+    revised: bool = False
+    """Whether rows that dependents may have used have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

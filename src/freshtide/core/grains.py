@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from freshtide.core.durations import format_duration
-from freshtide.core.instants import MICROS_PER_SECOND, datetime_of, micros_of, seconds
+from freshtide.core.instants import MICROS_PER_SECOND, datetime_at, micros_of
 
 CALENDAR_UNITS = ("week", "month", "quarter", "year")
 
@@ -46,7 +46,7 @@ class Grain:
         """Start of the bucket that holds the instant (microseconds)."""
         if self.unit is None:
             return at - at % self.width if self.width else at
-        return micros_of(_calendar_floor(datetime_of(seconds(at)), self.unit))
+        return micros_of(_calendar_floor(datetime_at(at), self.unit))
 
     def ceil(self, at: int) -> int:
         """The first bucket start at or after the instant (microseconds)."""
@@ -55,7 +55,7 @@ class Grain:
             return at
         if self.unit is None:
             return start + self.width
-        return micros_of(_next_start(datetime_of(seconds(start)), self.unit))
+        return micros_of(_next_start(datetime_at(start), self.unit))
 
     def __str__(self) -> str:
         if self.unit is not None:

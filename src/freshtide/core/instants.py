@@ -26,7 +26,12 @@ def seconds(whole_micros: int) -> float:
 
 def datetime_of(instant: float) -> datetime:
     """The UTC datetime of an instant in float seconds, exact to the microsecond."""
-    return _EPOCH + timedelta(microseconds=micros(instant))
+    return datetime_at(micros(instant))
+
+
+def datetime_at(whole_micros: int) -> datetime:
+    """The UTC datetime of an instant in whole microseconds, exact in any year."""
+    return _EPOCH + timedelta(microseconds=whole_micros)
 
 
 def micros_of(moment: datetime) -> int:

@@ -1,7 +1,9 @@
 """What a load takes in, in which order, and from when on a row counts as late.
 
 Whether a row is late must not hang on how files happen to be batched: each file is judged as if it had been loaded
-by itself, after the files before it. Instants are whole microseconds.
+by itself, after the files before it. A feed that declares neither lateness nor punctuation is taken to be in order;
+rows that come out of order all the same are never late: they go into the table, and what was built on it is revised.
+Instants are whole microseconds.
 """
 
 from __future__ import annotations
@@ -49,36 +51,36 @@ def plan_load(
     """Order the pending files stamped up to `upto`, `most` of them, and follow freshness and safe freshness.
 
     Files without a time stamp come first: they hold no row that could be too early. A punctuation counts
-    once every file that arrived before it is loaded.
+    once every file that arrived before it is loaded; files that arrived after it are held to it from the start.
     """
-    pending = sorted(pending, key=lambda file: (_stamp(file) if file.timestamp is not None else -1, file.path))
-    data = [
-        file for file in pending if file.state is FileState.READY and (upto is None or _stamp(file) <= micros(upto))
-    ][:most]
+    pending = sorted(pending, key=lambda file: (file.timestamp is not None, _stamp(file), file.path))
+    data = [file for file in pending if file.state is FileState.READY and _is_due(file, upto)][:most]
     taken = {file.id for file in data}
     left_out = (file.id for file in pending if file.state is FileState.READY and file.id not in taken)
     first_left_out = min(left_out, default=None)
-    punctuation = tuple(
-        file
-        for file in pending
-        if file.state is FileState.PUNCTUATION and (first_left_out is None or file.id < first_left_out)
-    )
+    marks = [file for file in pending if file.state is FileState.PUNCTUATION]
+    punctuation = tuple(mark for mark in marks if first_left_out is None or mark.id < first_left_out)
     lateness = _lateness(feed)
     items = []
     for file in data:
-        promised = [_stamp(mark) for mark in punctuation if mark.id < file.id]
-        items.append(LoadItem(file=file, late_upto=_latest([safe, *promised])))
+        promised = [_stamp(mark) for mark in marks if mark.id < file.id]
+        late_upto = _latest([safe, *promised]) if _can_be_late(feed) else None
+        items.append(LoadItem(file=file, late_upto=late_upto))
         if file.timestamp is not None:
             freshness = _latest([freshness, _stamp(file)])
             if lateness is not None and freshness is not None:
                 safe = _latest([safe, freshness - lateness])
-    marks = [_stamp(mark) for mark in punctuation]
+    counted = [_stamp(mark) for mark in punctuation]
     return LoadPlan(
         items=tuple(items),
         punctuation=punctuation,
-        freshness=_latest([freshness, *marks]),
-        safe=_latest([safe, *marks]),
+        freshness=_latest([freshness, *counted]),
+        safe=_latest([safe, *counted]),
     )
+
+
+def _can_be_late(feed: Feed) -> bool:
+    return feed.lateness is not None or feed.punctuation is not None
 
 
 def _lateness(feed: Feed) -> int | None:
@@ -86,6 +88,10 @@ def _lateness(feed: Feed) -> int | None:
     if feed.lateness is not None:
         return micros(feed.lateness)
     return None if feed.punctuation else 0
+
+
+def _is_due(file: FeedFile, upto: float | None) -> bool:
+    return upto is None or file.timestamp is None or _stamp(file) <= micros(upto)
 
 
 def _stamp(file: FeedFile) -> int:

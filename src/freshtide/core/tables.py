@@ -92,7 +92,8 @@ class Feed:
     """For `timestamp_from: name`: the file name with strptime codes and `*`, e.g. `cpu_%Y%m%d%H%M*.csv`."""
     settling: Settling = Settling()
     lateness: float | None = None
-    """How long after its timestamp a row may still arrive. None: 0, or with punctuation only that counts."""
+    """How long after its timestamp a row may still arrive; later ones are kept aside. None: files come in order, and
+    what comes out of order all the same is taken in (with punctuation: only that says what is late)."""
     punctuation: str | None = None
     """A glob for punctuation files, which hold one timestamp: nothing older will arrive."""
     period: float | None = None
@@ -144,6 +145,11 @@ class FunctionQuery:
 
 
 Query = SqlQuery | FunctionQuery
+
+
+def reference_count(query: Query) -> int:
+    """How many places of the query name a source; a table joined with itself counts twice."""
+    return len(query.references) if isinstance(query, SqlQuery) else len(query.parameters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

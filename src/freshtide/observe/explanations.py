@@ -153,7 +153,9 @@ def _standing(project: Project, catalog: Catalog, reports: dict[str, TableReport
     for table in project.graph.values():
         if table.is_base:
             for file in catalog.files.pending(table.name):
-                events.append(DataArrived(table=table.name, timestamp=file.timestamp or 0.0))
+                # A file that names no time counts as the newest, as it does for the run.
+                latest = catalog.files.latest_timestamp(file.feed) if file.timestamp is None else file.timestamp
+                events.append(DataArrived(table=table.name, timestamp=latest or 0.0))
     scheduler.handle(events, now)
     return [c for c in scheduler.standing(len(project.graph)) if reports[c.table].running_on is None]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from freshtide.catalog import Catalog
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
@@ -13,8 +15,13 @@ from freshtide.scheduling import ORDERINGS, RetryPolicy, ScheduledTable, Schedul
 _DEFAULT_PERIOD = 60.0
 
 
-def scheduler_of(project: Project, catalog: Catalog, *, tracks: int | None = None) -> Scheduler:
-    """The project's scheduler, with freshness, costs and states as the catalog has them."""
+def scheduler_of(
+    project: Project, catalog: Catalog, *, tracks: int | None = None, revised: Collection[str] = ()
+) -> Scheduler:
+    """The project's scheduler, with freshness, costs and states as the catalog has them.
+
+    `revised` are views whose sources have changed behind their backs.
+    """
     settings = project.settings
     cuts = Cuts(project.graph)
     definitions = fingerprints(project.graph)
@@ -34,6 +41,7 @@ def scheduler_of(project: Project, catalog: Catalog, *, tracks: int | None = Non
                 safe=row.safe if row and current else None,
                 paused=row is not None and row.status == "paused",
                 failed=row is not None and row.status == "failed",
+                revised_sources=table.name in revised,
                 **({"cost": row.cost} if row else {}),
             )
         )

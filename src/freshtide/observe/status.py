@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freshtide.catalog import Catalog, UpdateRow
+from freshtide.core.cuts import Cuts
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
-from freshtide.core.instants import format_instant
+from freshtide.core.instants import format_instant, micros
 from freshtide.core.staleness import trailing_edge
 from freshtide.core.tables import Table
 from freshtide.project import Project
@@ -100,6 +101,7 @@ def warehouse_status(
     pending = catalog.files.pending_counts()
     totals = catalog.updates.totals()
     running = {update.table: update for update in catalog.updates.running()}
+    cuts = Cuts(project.graph)
     reports = []
     for name in select if select is not None else tuple(project.graph):
         table = project.graph[name]
@@ -118,7 +120,7 @@ def warehouse_status(
                 freshness=fresh,
                 staleness=None if fresh is None else max(0.0, now - fresh),
                 target_lag=table.target_lag,
-                pending=pending.get(name, 0) if table.is_base else _behind(table, fresh, safe),
+                pending=pending.get(name, 0) if table.is_base else _behind(table, fresh, safe, cuts),
                 running_on=_track(running.get(name)),
                 running_since=running[name].started_at if name in running else None,
                 updates=int(total.get("done", 0)),
@@ -139,11 +141,10 @@ def limiting_source(graph: TableGraph, table: str, safe: dict[str, float | None]
     )
 
 
-def _behind(table: Table, fresh: float | None, safe: dict[str, float | None]) -> int:
+def _behind(table: Table, fresh: float | None, safe: dict[str, float | None], cuts: Cuts) -> int:
     edge = trailing_edge(safe.get(source) for source in table.sources)
-    if edge is None or table.emits_closed_buckets:
-        return 0
-    return int(fresh is None or edge > fresh)
+    goal = None if edge is None else cuts.reach(table.name, micros(edge))
+    return int(goal is not None and (fresh is None or goal > micros(fresh)))
 
 
 def _track(update: UpdateRow | None) -> int | None:

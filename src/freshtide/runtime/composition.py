@@ -14,10 +14,9 @@ from freshtide.feeds import FeedSet
 from freshtide.observe import Places, scheduler_of
 from freshtide.project import Project
 from freshtide.runtime.engine import Engine
-from freshtide.runtime.recovery import reconcile
+from freshtide.runtime.recovery import reconcile, revised_views
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.worker import UpdateWorker
-from freshtide.scheduling import Scheduler
 from freshtide.spark import (
     Audit,
     SparkSession,
@@ -103,7 +102,7 @@ class Workbench:
             known={name: self.catalog.files.known_paths(name) for name in project.feeds},
         )
         return Engine(
-            self.scheduler(),
+            scheduler_of(project, self.catalog, revised=revised_views(project.graph, self.store)),
             worker,
             feeds=dict(project.feeds),
             feed_set=feed_set,
@@ -114,10 +113,6 @@ class Workbench:
             clock=self.clock,
             trace=TraceWriter(self.places.trace),
         )
-
-    def scheduler(self) -> Scheduler:
-        """A scheduler in the state that the catalog remembers."""
-        return scheduler_of(self.project, self.catalog)
 
     def _resolve(self) -> TableSchemas:
         extra: dict[str, tuple[Column, ...]] = {

@@ -78,7 +78,6 @@ class Engine:
             clock=clock,
         )
         self._backfills = Backfills(graph, catalog.requests)
-        self._rebuilding: set[str] = set()
         self._timers: list[float] = []
         self._report = EngineReport()
 
@@ -136,21 +135,17 @@ class Engine:
                 cost = self._scheduler.costs()[event.table]
                 if cost != row.cost:
                     self._catalog.tables.put(replace(row, cost=cost))
-                if event.table in self._rebuilding:
-                    self._rebuilding.discard(event.table)
+                if event.revised:
                     self._backfills.rebuilt(event.table)
 
     def _carry_out(self, command: Command) -> None:
         match command:
             case StartUpdate():
-                if command.rebuild:
-                    self._rebuilding.add(command.table)
                 self._tracks.start(command)
             case WakeAt(time=time):
                 heapq.heappush(self._timers, time)
             case GiveUp(table=table, reason=reason):
                 self._report.failed[table] = reason
-                self._rebuilding.discard(table)
                 self._catalog.tables.set_status(table, "failed", reason)
                 self._backfills.failed(table, reason)
 

@@ -40,6 +40,20 @@ def after_update(row: TableRow, record: UpdateRecord, version: int) -> TableRow:
     )
 
 
+def revised_views(graph: TableGraph, store: Store) -> set[str]:
+    """Views that have not yet seen a revision of one of their sources."""
+    found = set()
+    for table in graph.values():
+        snapshot = store.table(table.name, time_column=table.time_column).snapshot
+        if table.is_base or snapshot is None or snapshot.record is None:
+            continue
+        for source in table.sources:
+            seen = snapshot.record.sources.get(source, 0)
+            if store.table(source).revised_since(seen) is not None:
+                found.add(table.name)
+    return found
+
+
 def _caught_up(
     table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
 ) -> TableRow:

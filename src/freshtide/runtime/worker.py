@@ -68,7 +68,12 @@ class UpdateWorker:
         rows = outcome.rows if outcome else 0
         self._catalog.updates.finish(update, at=now, freshness=row.freshness, rows=rows)
         done = UpdateFinished(
-            table=table.name, track=command.track, freshness=row.freshness, safe=row.safe, seconds=now - started
+            table=table.name,
+            track=command.track,
+            freshness=row.freshness,
+            safe=row.safe,
+            seconds=now - started,
+            revised=outcome is not None and outcome.record.revised_from is not None,
         )
         return [done, *self._left_over(table, command)]
 

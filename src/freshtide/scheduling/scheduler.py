@@ -42,6 +42,8 @@ class ScheduledTable:
     safe: float | None = None
     paused: bool = False
     failed: bool = False
+    revised_sources: bool = False
+    """Whether sources were revised after the table's last update."""
 
 
 class TableStatus(StrEnum):
@@ -64,10 +66,13 @@ class _State:
     in_flight: list[float] = field(default_factory=list)
     running_on: int | None = None
     running_rebuild: bool = False
+    running_revision: bool = False
     released_at: float | None = None
     failures: int = 0
     retry_at: float | None = None
     rebuild_wanted: bool = False
+    revision_wanted: bool = False
+    """Whether sources have changed behind the table's back: it is to be updated even if it gets no fresher."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,8 +207,8 @@ class Scheduler:
         state.failures = 0
         state.in_flight.clear()
         for dependent in self._dependents[event.table]:
-            # What was computed from the old content is as wrong as the old content was.
-            self._states[dependent].rebuild_wanted |= state.running_rebuild
+            # What was computed from the old rows is as wrong as they were.
+            self._states[dependent].revision_wanted |= event.revised
             self._touched[dependent] = None
         self._vacate(state)
 
@@ -214,6 +219,7 @@ class Scheduler:
         state.in_flight.clear()
         state.failures += 1
         state.rebuild_wanted |= state.running_rebuild
+        state.revision_wanted |= state.running_revision
         self._vacate(state)
         wait = self._retry.wait_after(state.failures)
         if wait is None:
@@ -226,7 +232,8 @@ class Scheduler:
     def _vacate(self, state: _State) -> None:
         assert state.running_on is not None, f"{state.spec.name} ended an update that never started"
         heapq.heappush(self._free_tracks, state.running_on)
-        state.running_on, state.running_rebuild = None, False
+        state.running_on = None
+        state.running_rebuild = state.running_revision = False
         self._touched[state.spec.name] = None
 
     def _release(self, state: _State, now: float) -> None:
@@ -243,10 +250,11 @@ class Scheduler:
 
     def _goal(self, state: _State) -> float | None:
         """How far an update would go; None if there is nothing to update."""
-        if state.rebuild_wanted and not state.spec.sources:
+        if state.rebuild_wanted and not state.spec.sources and state.freshness is not None:
             return state.freshness
         goal = self._new_goal(state)
-        return state.freshness if goal is None and state.rebuild_wanted else goal
+        must = state.rebuild_wanted or state.revision_wanted
+        return state.freshness if goal is None and must else goal
 
     def _new_goal(self, state: _State) -> float | None:
         if not state.spec.sources:
@@ -289,6 +297,7 @@ class Scheduler:
         track = heapq.heappop(self._free_tracks)
         state.running_on, state.released_at = track, None
         state.running_rebuild, state.rebuild_wanted = state.rebuild_wanted, False
+        state.running_revision, state.revision_wanted = state.revision_wanted, False
         if not state.running_rebuild:
             taken = bisect.bisect_right(state.pending, candidate.upto)
             state.in_flight, state.pending = state.pending[:taken], state.pending[taken:]
@@ -311,4 +320,11 @@ class Scheduler:
 
 def _initial(table: ScheduledTable) -> _State:
     status = TableStatus.FAILED if table.failed else TableStatus.PAUSED if table.paused else TableStatus.ACTIVE
-    return _State(spec=table, freshness=table.freshness, safe=table.safe, cost=table.cost, status=status)
+    return _State(
+        spec=table,
+        freshness=table.freshness,
+        safe=table.safe,
+        cost=table.cost,
+        status=status,
+        revision_wanted=table.revised_sources,
+    )

@@ -17,7 +17,17 @@ from freshtide.core.tables import Column, Feed, FileFormat, Table
 from freshtide.spark.ingest import VERDICT, Batch, Verdict, read_batch
 from freshtide.spark.queries import evaluate
 from freshtide.spark.writing import Written, arrow_schema, write_result
-from freshtide.storage import Change, Counts, LoadedFile, Snapshot, Store, StoredTable, UpdateKind, UpdateRecord
+from freshtide.storage import (
+    BEGINNING,
+    Change,
+    Counts,
+    LoadedFile,
+    Snapshot,
+    Store,
+    StoredTable,
+    UpdateKind,
+    UpdateRecord,
+)
 
 # What gzip makes of text, roughly: decides only which way the rows take to disk.
 _GZIP_RATIO = 6
@@ -78,6 +88,7 @@ class BaseTableLoader:
         except PySparkException as error:
             self._raise_if_unreadable(plan.items)
             raise error
+        revised_from = BEGINNING if rebuild else _reaching_back(written, current)
         record = UpdateRecord(
             number=number,
             kind=UpdateKind.REBUILD if rebuild else UpdateKind.LOAD,
@@ -85,6 +96,7 @@ class BaseTableLoader:
             safe=plan.safe,
             definition=definition,
             counts=sides.counts,
+            revised_from=revised_from,
             files=tuple(_loaded(item.file) for item in plan.items)
             + tuple(_loaded(mark, punctuation=True) for mark in plan.punctuation),
         )
@@ -192,6 +204,15 @@ def discovered_columns(session: SparkSession, feed: Feed, files: Sequence[FeedFi
 
 def missing_files(files: Sequence[FeedFile]) -> list[FeedFile]:
     return [file for file in files if not Path(file.path).exists()]
+
+
+def _reaching_back(written: Written, before: Snapshot | None) -> int | None:
+    """The earliest new row that is stamped in what dependents were told is complete."""
+    safe = before.record.safe if before is not None and before.record is not None else None
+    if safe is None:
+        return None
+    lows = [BEGINNING if file.low is None else file.low for file in written.files]
+    return min((low for low in lows if low <= safe), default=None)
 
 
 def _loaded(file: FeedFile, *, punctuation: bool = False) -> LoadedFile:

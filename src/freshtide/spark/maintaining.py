@@ -14,7 +14,7 @@ from freshtide.spark.queries import evaluate, source_names
 from freshtide.spark.reading import read_files, stamped_before
 from freshtide.spark.states import TableStates
 from freshtide.spark.writing import write_result
-from freshtide.storage import Change, DataFile, Snapshot, StoredTable, UpdateKind, UpdateRecord
+from freshtide.storage import BEGINNING, Change, DataFile, Snapshot, StoredTable, UpdateKind, UpdateRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +50,13 @@ class ViewMaintainer:
         current = self._stored.snapshot
         number = (current.number if current else 0) + 1
         changed = current is None or current.record is None or current.record.definition != definition
+        revised_from: int | None = None
         if current is None or current.freshness is None or rebuild or changed:
+            revised_from = BEGINNING if current is not None else None
             new = self._everything(cut)
         else:
-            new = self._increment(current, current.freshness, cut)
+            revised_from = self._revised(current, current.freshness)
+            new = self._increment(current, current.freshness, cut, revised_from)
         written = write_result(
             new.frame,
             self._stored,
@@ -68,6 +71,8 @@ class ViewMaintainer:
             freshness=cut,
             safe=cut,
             definition=definition,
+            sources=self._consumed(),
+            revised_from=revised_from,
         )
         return self._stored.commit(
             Change(
@@ -81,7 +86,22 @@ class ViewMaintainer:
             )
         )
 
-    def _increment(self, current: Snapshot, freshness: int, cut: int) -> _NewRows:
+    def _revised(self, current: Snapshot, freshness: int) -> int | None:
+        """From where on the sources have changed behind the table's back."""
+        seen = current.record.sources if current.record else {}
+        found = [self._states.revised_since(source, seen.get(source, 0)) for source in self._table.sources]
+        earliest = min((revised for revised in found if revised is not None), default=None)
+        return earliest if earliest is not None and earliest <= freshness else None
+
+    def _consumed(self) -> dict[str, int]:
+        """The update of each source that this one is computed from."""
+        pinned = {source: self._states.pin(source) for source in self._table.sources}
+        return {source: snapshot.number for source, snapshot in pinned.items() if snapshot is not None}
+
+    def _increment(self, current: Snapshot, freshness: int, cut: int, revised_from: int | None) -> _NewRows:
+        if revised_from is not None:
+            # As if the table had only got to just before the revision.
+            return self._open_partitions(current, revised_from - 1, cut)
         match self._table.maintain:
             case Maintenance.APPEND:
                 return _NewRows(frame=self._gained(freshness, cut))

@@ -14,11 +14,6 @@ class QueryResultError(FreshtideError):
     """A table function that did not return a DataFrame."""
 
 
-def reference_count(query: Query) -> int:
-    """How many places of the query name a source; a table joined with itself counts twice."""
-    return len(query.references) if isinstance(query, SqlQuery) else len(query.parameters)
-
-
 def source_names(query: Query) -> tuple[str, ...]:
     """The source behind each place, in order."""
     if isinstance(query, SqlQuery):

@@ -36,6 +36,10 @@ class TableStates:
             self._pinned[name] = self._store.table(name, time_column=self._graph[name].time_column).snapshot
         return self._pinned[name]
 
+    def revised_since(self, name: str, number: int) -> int | None:
+        """From which time stamp on rows of a table have been revised by updates after a number."""
+        return self._store.table(name).revised_since(number)
+
     def newest(self, name: str) -> DataFrame:
         """The table as it is stored now."""
         return self._read(self._graph[name], self.pin(name), None, None)
@@ -97,7 +101,8 @@ class TableStates:
 
     def computed(self, table: Table, cut: int, *, since: int | None = None) -> DataFrame:
         """The query's rows stamped from `since` on, over the sources as of the cut."""
-        sources_since = None if since is None else since - self._cuts.lookback(table.name)
+        bounded = since is not None and self._cuts.bounded(table.name)
+        sources_since = since - self._cuts.lookback(table.name) if since is not None and bounded else None
         frame = evaluate_by_source(
             self.session, table.query, lambda source: self.as_of(source, cut, since=sources_since)
         )

@@ -6,12 +6,13 @@ files. The log is the truth: everything else can be rebuilt from it.
 """
 
 from freshtide.storage.compaction import compact
-from freshtide.storage.records import Counts, LoadedFile, UpdateKind, UpdateRecord
+from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.store import Store
 from freshtide.storage.tables import Change, StorageError, StoredTable
 
 __all__ = [
+    "BEGINNING",
     "Change",
     "Counts",
     "DataFile",

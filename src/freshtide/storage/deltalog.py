@@ -26,34 +26,52 @@ def exists(folder: Path) -> bool:
 
 
 def records(folder: Path, *, after: int = -1) -> Iterator[tuple[int, UpdateRecord]]:
-    """(version, record) of the updates committed after a version, oldest first."""
+    """(version, record) of the updates committed after a version and not rolled back, oldest first."""
+    found: list[tuple[int, UpdateRecord]] = []
     for version in sorted(_versions(folder)):
         if version > after:
-            record = record_of(folder, version)
-            if record is not None:
-                yield version, record
+            metadata = _metadata(folder, version)
+            if "number" in metadata:
+                found.append((version, UpdateRecord.from_metadata(metadata)))
+            elif "back_to" in metadata:
+                found = [(old, record) for old, record in found if record.number <= metadata["back_to"]]
+    yield from found
 
 
 def latest_record(folder: Path, version: int) -> UpdateRecord | None:
-    """The newest update at or before a version; compactions and the like in between are passed over."""
+    """The newest update at or before a version; compactions and what was rolled back are passed over."""
+    highest: int | None = None
     for candidate in range(version, -1, -1):
-        record = record_of(folder, candidate)
-        if record is not None:
-            return record
-    return None
-
-
-def record_of(folder: Path, version: int) -> UpdateRecord | None:
-    for action in _actions(folder, version):
-        metadata = action.get("commitInfo", {}).get(METADATA_KEY)
-        if metadata is not None and "number" in metadata:
+        metadata = _metadata(folder, candidate)
+        if "back_to" in metadata:
+            highest = metadata["back_to"] if highest is None else min(highest, metadata["back_to"])
+        elif "number" in metadata and (highest is None or metadata["number"] <= highest):
             return UpdateRecord.from_metadata(metadata)
     return None
 
 
-def added_paths(folder: Path, version: int) -> tuple[str, ...]:
-    """Paths that a commit added, as they stand in the log."""
-    return tuple(action["add"]["path"] for action in _actions(folder, version) if "add" in action)
+def records_after(folder: Path, version: int, number: int) -> Iterator[UpdateRecord]:
+    """The updates up to a version whose number is greater than the given one, newest first."""
+    for candidate in range(version, -1, -1):
+        metadata = _metadata(folder, candidate)
+        if "number" in metadata:
+            if metadata["number"] <= number:
+                return
+            yield UpdateRecord.from_metadata(metadata)
+
+
+def record_of(folder: Path, version: int) -> UpdateRecord | None:
+    metadata = _metadata(folder, version)
+    return UpdateRecord.from_metadata(metadata) if "number" in metadata else None
+
+
+def _metadata(folder: Path, version: int) -> dict[str, Any]:
+    """What a commit of ours says about itself: an update its `number`, a rollback the number it goes `back_to`."""
+    for action in _actions(folder, version):
+        metadata: dict[str, Any] | None = action.get("commitInfo", {}).get(METADATA_KEY)
+        if metadata is not None:
+            return metadata
+    return {}
 
 
 def drop_torn_tail(folder: Path) -> None:
@@ -92,9 +110,7 @@ def _actions(folder: Path, version: int) -> Iterator[dict[str, Any]]:
         text = commit_path(folder, version).read_text(encoding="utf-8")
     except FileNotFoundError:
         return
-    for line in text.splitlines():
-        if line.strip():
-            yield json.loads(line)
+    yield from _parsed(text)
 
 
 def _is_whole(path: Path) -> bool:
@@ -102,8 +118,14 @@ def _is_whole(path: Path) -> bool:
     if not text.strip():
         return False
     try:
-        for line in text.splitlines():
-            json.loads(line)
+        actions = _parsed(text)
     except ValueError:
         return False
-    return True
+    # Torn between two lines, what is left is readable all the same; delta-rs writes the transaction last.
+    ours = any(METADATA_KEY in action.get("commitInfo", {}) for action in actions)
+    return not ours or "txn" in actions[-1]
+
+
+def _parsed(text: str) -> list[dict[str, Any]]:
+    # Not splitlines: a path or a value may hold one of the rarer line separators, which JSON leaves as they are.
+    return [json.loads(line) for line in text.split("\n") if line.strip()]

@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from freshtide.storage.durability import sync_files
@@ -93,14 +92,14 @@ def _by_partition(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tup
     if not partition_by:
         yield {}, rows
         return
-    for key in rows.select(partition_by).group_by(list(partition_by)).aggregate([]).to_pylist():
-        mask = None
-        for name in partition_by:
-            column = rows.column(name)
-            matches = pc.is_null(column) if key[name] is None else pc.equal(column, key[name])
-            mask = matches if mask is None else pc.and_(mask, matches)
-        part = rows.filter(mask).drop_columns(list(partition_by))
-        yield {name: serialised(key[name]) for name in partition_by}, part
+    # Rows are taken by their place, not compared with the key again: a NaN would equal nothing.
+    keys = rows.select(partition_by).rename_columns([f"key{place}" for place in range(len(partition_by))])
+    placed = keys.append_column("place", pa.array(range(rows.num_rows), pa.int64()))
+    groups = placed.group_by(keys.column_names, use_threads=False).aggregate([("place", "list")])
+    for group in groups.to_pylist():
+        part = rows.take(pa.array(group["place_list"], pa.int64())).drop_columns(list(partition_by))
+        values = zip(partition_by, keys.column_names, strict=True)
+        yield {name: serialised(group[key]) for name, key in values}, part
 
 
 def serialised(value: Any) -> str | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+# Before every timestamp: a revision from here on concerns all rows.
+BEGINNING = -(2**62)
 
 
 class UpdateKind(StrEnum):
@@ -54,6 +58,10 @@ class UpdateRecord:
     """Fingerprint of the query that computed the rows."""
     counts: Counts = Counts()
     files: tuple[LoadedFile, ...] = ()
+    sources: Mapping[str, int] = field(default_factory=dict)
+    """Derived tables: the number of the last update of each direct source that is in it."""
+    revised_from: int | None = None
+    """Rows stamped from here on, which dependents may have used, are other ones than before; None: no row."""
 
     def to_metadata(self) -> dict[str, Any]:
         return {
@@ -64,6 +72,8 @@ class UpdateRecord:
             "definition": self.definition,
             "counts": [self.counts.read, self.counts.loaded, self.counts.rejected, self.counts.late],
             "files": [[file.path, file.sha256, file.timestamp, file.rows, file.punctuation] for file in self.files],
+            "sources": dict(self.sources),
+            "revised_from": self.revised_from,
         }
 
     @classmethod
@@ -80,4 +90,6 @@ class UpdateRecord:
                 LoadedFile(path=path, sha256=sha256, timestamp=timestamp, rows=rows, punctuation=punctuation)
                 for path, sha256, timestamp, rows, punctuation in data["files"]
             ),
+            sources=data["sources"],
+            revised_from=data["revised_from"],
         )

@@ -31,8 +31,10 @@ def delta_statistics(footer: pq.FileMetaData) -> str:
             nulls[name] = null_count
         if bounds is not None:
             lowest, highest = _lower_bound(bounds[0]), _upper_bound(bounds[1])
-            if lowest is not None and highest is not None:
-                low[name], high[name] = lowest, highest
+            if lowest is not None:
+                low[name] = lowest
+            if highest is not None:
+                high[name] = highest
     stats = {"numRecords": footer.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
     return json.dumps(stats)
 
@@ -90,6 +92,9 @@ def _lower_bound(value: Any) -> Any:
             return value.isoformat()
         case str():
             return value[:_MAX_TEXT]
+        case float():
+            # JSON has no infinity.
+            return value if math.isfinite(value) else None
     return _plain(value)
 
 
@@ -97,21 +102,22 @@ def _upper_bound(value: Any) -> Any:
     match value:
         case datetime():
             spare = value.microsecond % 1_000
-            return _millis(value + timedelta(microseconds=1_000 - spare) if spare else value)
+            try:
+                return _millis(value + timedelta(microseconds=1_000 - spare) if spare else value)
+            except OverflowError:
+                return None  # The last millisecond of the year 9999.
         case date():
             return value.isoformat()
         case str():
             return value if len(value) <= _MAX_TEXT else value[:_MAX_TEXT] + _HIGHEST_CHARACTER
+        case float():
+            # Readers take NaN for the largest number; footers leave it out of their bounds without a word.
+            return None
     return _plain(value)
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    # NaN has no place in an order, and JSON has no infinity.
-    return value if isinstance(value, float) and math.isfinite(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _millis(moment: datetime) -> str:

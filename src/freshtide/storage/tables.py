@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, PostCommitHookProperties, Schema, Transaction
@@ -87,6 +86,14 @@ class StoredTable:
         """(version, record) of the updates committed after a version, oldest first."""
         return deltalog.records(self.folder, after=after)
 
+    def revised_since(self, number: int) -> int | None:
+        """From which time stamp on rows have been revised by updates after a number; None: none has been."""
+        snapshot = self._current
+        if snapshot is None or snapshot.number <= number:
+            return None
+        records = deltalog.records_after(self.folder, snapshot.version, number)
+        return min((record.revised_from for record in records if record.revised_from is not None), default=None)
+
     def as_of(self, freshness: int) -> Snapshot | None:
         """A version of exactly this freshness, where it is still at hand."""
         for snapshot in reversed(self._recent):
@@ -147,33 +154,42 @@ class StoredTable:
             handle.schema(),
             list(current.partition_by),
             commit_properties=CommitProperties(
-                custom_metadata={deltalog.METADATA_KEY: {"kind": "compaction"}}, max_commit_retries=0
+                custom_metadata={deltalog.METADATA_KEY: {"kind": "compaction"}},
+                max_commit_retries=0,
+                app_transactions=[Transaction(_APPLICATION, current.number)],
             ),
             post_commithook_properties=_NO_HOOKS,
         )
         return self._landed_snapshot(add, remove, current.record)
 
     def roll_back(self, number: int, *, at: float) -> None:
-        """Undo the last update where it is beyond a number: its companion in another table never landed."""
+        """Undo what came after an update number: its companion in another table never landed."""
         if self._current is None or not self._landed(number + 1):
             return
         handle, current = self._opened(), self._current
-        paths = {unquote(path) for path in deltalog.added_paths(self.folder, current.version)}
-        remove = tuple(file for file in current.files if file.path in paths)
-        before = deltalog.latest_record(self.folder, current.version - 1)
-        handle.create_write_transaction(
-            [*removed(remove, at)],
-            "append",
-            handle.schema(),
-            list(current.partition_by),
-            commit_properties=CommitProperties(
-                custom_metadata={deltalog.METADATA_KEY: {"kind": "rollback"}},
-                max_commit_retries=0,
-                app_transactions=[Transaction(_APPLICATION, number)],
-            ),
-            post_commithook_properties=_NO_HOOKS,
+        properties = CommitProperties(
+            custom_metadata={deltalog.METADATA_KEY: {"kind": "rollback", "back_to": number}},
+            max_commit_retries=0,
+            app_transactions=[Transaction(_APPLICATION, number)],
         )
-        self._landed_snapshot((), remove, before)
+        undone = min(version for version, record in self.records() if record.number > number)
+        if undone > 0:
+            handle.restore(undone - 1, commit_properties=properties, post_commithook_properties=_NO_HOOKS)
+        if handle.version() == current.version:
+            # There was no table before, or no row came and went: all that is left to undo is the number.
+            gone = current.files if undone == 0 else ()
+            handle.create_write_transaction(
+                [*removed(gone, at)],
+                "append",
+                handle.schema(),
+                list(current.partition_by),
+                commit_properties=properties,
+                post_commithook_properties=_NO_HOOKS,
+            )
+        self._handle = self._reopened()
+        self._sync_log(self._handle)
+        self._forget_recent(lambda snapshot: snapshot.number > number)
+        self._install(self._snapshot_of(self._handle))
 
     def checkpoint(self) -> None:
         """Write a checkpoint, so that opening the table does not replay the whole log."""
@@ -190,6 +206,7 @@ class StoredTable:
             post_commithook_properties=_NO_HOOKS,
         )
         handle.update_incremental()
+        self._forget_recent(lambda snapshot: any(not (self.folder / file.path).exists() for file in snapshot.files))
 
     def _landed(self, number: int) -> bool:
         if self._handle is None:
@@ -239,12 +256,33 @@ class StoredTable:
                 post_commithook_properties=_NO_HOOKS,
             )
             return
+        if change.replace_all and change.partition_by != self._known().partition_by:
+            self._repartition(change, schema, properties)
+            return
         gone = () if change.replace_all else removed(change.remove, change.at)
         self._handle.create_write_transaction(
             [*gone, *added(change.add)],
             "overwrite" if change.replace_all else "append",
             schema if change.replace_all else self._handle.schema(),
             list(change.partition_by),
+            commit_properties=properties,
+            post_commithook_properties=_NO_HOOKS,
+        )
+
+    def _repartition(self, change: Change, schema: Schema, properties: CommitProperties) -> None:
+        """Replace the whole table, partition columns included, which a write to it would leave as they are."""
+        handle = self._opened()
+        version = handle.version()
+        handle.update_incremental()
+        if handle.version() != version:
+            raise DeltaError(f"version {version} is not the newest any more")
+        create_table_with_add_actions(
+            str(self.folder),
+            schema,
+            [*added(change.add)],
+            mode="overwrite",
+            partition_by=list(change.partition_by),
+            name=self.name,
             commit_properties=properties,
             post_commithook_properties=_NO_HOOKS,
         )
@@ -283,8 +321,15 @@ class StoredTable:
         sync_files([deltalog.commit_path(self.folder, handle.version())])
 
     def _install(self, snapshot: Snapshot) -> None:
+        if snapshot.record is not None and snapshot.record.revised_from is not None:
+            # Earlier versions lack rows that by their time stamps belong into them.
+            self._recent.clear()
         self._current = snapshot
         self._recent.append(snapshot)
+
+    def _forget_recent(self, is_gone: Callable[[Snapshot], bool]) -> None:
+        kept = [snapshot for snapshot in self._recent if not is_gone(snapshot)]
+        self._recent = deque(kept, maxlen=_RECENT_SNAPSHOTS)
 
     def _known(self) -> Snapshot:
         assert self._current is not None, "a table is read before it was opened"

@@ -46,7 +46,7 @@ GROUP BY date_trunc('minute', probed_at), router;
 
 CREATE MATERIALIZED VIEW route_flaps
 COMMENT 'Prefixes that a router lost more than once within a minute'
-TBLPROPERTIES ('target_lag' = '25s')
+TBLPROPERTIES ('target_lag' = '30s')
 AS SELECT date_trunc('minute', received_at) AS minute, router, prefix, count(*) AS withdrawals
 FROM route_changes
 WHERE action = 'W'

@@ -1,0 +1,1 @@
+"""Tests of the catalog, on SQLite unless FRESHTIDE_TEST_CATALOG names another database."""

@@ -1,0 +1,54 @@
+"""Tables and feeds for the tests of this folder, written once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.tables import Column, Feed, FileFormat, SqlQuery, Table
+
+
+def sql(text: str) -> SqlQuery:
+    return SqlQuery(text=text, references=())
+
+
+def base(name: str, **changes: Any) -> Table:
+    settings: dict[str, Any] = {"name": name, "query": sql(f"SELECT * FROM {name}_feed"), "feed": f"{name}_feed"}
+    return Table(**(settings | {"time_column": "time"} | changes))
+
+
+def view(name: str, *sources: str, **changes: Any) -> Table:
+    settings: dict[str, Any] = {
+        "name": name,
+        "query": sql(f"SELECT * FROM {', '.join(sources)}"),
+        "sources": sources,
+        "time_column": "time",
+    }
+    return Table(**(settings | changes))
+
+
+def feed(**changes: Any) -> Feed:
+    settings: dict[str, Any] = {
+        "name": "cpu_feed",
+        "path": "landing/*.csv",
+        "format": FileFormat.CSV,
+        "schema": (Column(name="time", type="timestamp"),),
+        "time_column": "time",
+    }
+    return Feed(**(settings | changes))
+
+
+def arrived(number: int, timestamp: float | None, *, mark: bool = False, path: str | None = None) -> FeedFile:
+    """The file that came as the given one in the order of arrival."""
+    return FeedFile(
+        feed="cpu_feed",
+        path=path or f"/landing/{number:04d}",
+        sha256=f"{number:064d}",
+        size=1,
+        modified_ns=1,
+        arrived_at=float(number),
+        state=FileState.PUNCTUATION if mark else FileState.READY,
+        id=number,
+        timestamp=timestamp,
+        rows=1,
+    )

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from freshtide.core.costs import CostModel
+
+COEFFICIENTS = st.floats(0.01, 100.0)
+SIZES = st.lists(st.floats(1.0, 10_000.0), min_size=2, max_size=40)
+
+
+@given(COEFFICIENTS, st.floats(0.0, 10.0), SIZES)
+def test_alpha_and_beta_are_recovered_from_exact_data(alpha: float, beta: float, sizes: list[float]) -> None:
+    recent = sizes[-20:]
+    assume(max(recent) > 1.5 * min(recent))
+    model = CostModel.learnt_from((n, alpha + beta * n) for n in sizes)
+    # The oldest of many observations weigh little: two sizes must stand out among the recent ones.
+    assume(max(sizes[-5:]) > 1.5 * min(sizes[-5:]))
+    for n in (min(recent), max(recent)):
+        assert model.expected(n) == pytest.approx(alpha + beta * n, rel=1e-4)
+
+
+def test_the_line_through_two_updates_goes_on_beyond_them() -> None:
+    model = CostModel.learnt_from([(10.0, 3.0), (20.0, 5.0)])
+    assert model.coefficients == pytest.approx((1.0, 0.2))
+    assert model.expected(100.0) == pytest.approx(21.0)
+
+
+def test_what_was_long_ago_is_forgotten() -> None:
+    slow = [(float(n), 50.0 + 5.0 * n) for n in range(10, 40)]
+    quick = [(float(n), 1.0 + 0.1 * n) for n in range(10, 40)]
+    model = CostModel.learnt_from([*slow, *quick, *quick, *quick])
+    assert model.expected(25.0) == pytest.approx(3.5, rel=0.02)
+
+
+def test_one_surprise_does_not_turn_the_model_over() -> None:
+    steady = [(10.0, 2.0)] * 30
+    model = CostModel.learnt_from([*steady, (10.0, 20.0)])
+    assert 2.0 < model.expected(10.0) < 5.0
+
+
+def test_updates_of_one_size_say_what_one_costs_and_nothing_about_the_slope() -> None:
+    model = CostModel.learnt_from([(60.0, 2.0), (60.0, 4.0), (60.0, 3.0)])
+    assert model.expected(60.0) == pytest.approx(3.0, rel=0.05)
+    assert model.expected(600.0) == model.expected(60.0)
+
+
+def test_a_model_that_has_seen_nothing_goes_by_what_it_was_given() -> None:
+    assert CostModel.given(2.0, 0.5).expected(10.0) == 7.0
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 1e6), st.floats(0.0, 1e4)), max_size=30), st.floats(0.0, 1e7))
+def test_an_update_always_costs_something(observations: list[tuple[float, float]], n: float) -> None:
+    model = CostModel.learnt_from(observations)
+    alpha, beta = model.coefficients
+    assert alpha >= 0.0
+    assert beta >= 0.0
+    assert model.expected(n) > 0.0
+
+
+@given(st.lists(st.tuples(st.floats(1.0, 1e6), st.floats(0.01, 1e4)), min_size=1, max_size=30))
+def test_a_larger_update_is_never_expected_to_be_quicker(observations: list[tuple[float, float]]) -> None:
+    model = CostModel.learnt_from(observations)
+    assert model.expected(10.0) <= model.expected(1_000.0)
+
+
+def test_observing_leaves_the_model_before_as_it_was() -> None:
+    before = CostModel.given(1.0, 0.0)
+    before.observed(10.0, 99.0)
+    assert before.expected(10.0) == 1.0

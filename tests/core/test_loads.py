@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freshtide.core.files import FeedFile
+from freshtide.core.loads import LoadPlan, plan_load
+from freshtide.core.tables import Feed
+
+from .declared import arrived, feed
+
+SECOND = 1_000_000
+PUNCTUATED = feed(punctuation="landing/*.mark")
+LENIENT = feed(lateness=10.0)
+PLAIN = feed()
+
+
+def plan(
+    of: Feed,
+    *files: FeedFile,
+    upto: float | None = None,
+    freshness: int | None = None,
+    safe: int | None = None,
+    most: int | None = None,
+) -> LoadPlan:
+    return plan_load(of, files, upto=upto, freshness=freshness, safe=safe, most=most)
+
+
+def loaded(of: LoadPlan) -> list[int]:
+    return [item.file.id for item in of.items]
+
+
+def late_by_file(of: LoadPlan) -> dict[int, int | None]:
+    return {item.file.id: item.late_upto for item in of.items}
+
+
+def test_files_are_loaded_in_the_order_of_their_time_stamps_then_of_their_names() -> None:
+    files = [arrived(1, 30.0), arrived(2, 10.0, path="/b"), arrived(3, 10.0, path="/a"), arrived(4, 20.0)]
+    assert loaded(plan(PLAIN, *files)) == [3, 2, 4, 1]
+
+
+def test_files_that_name_no_time_come_first_even_before_the_epoch() -> None:
+    assert loaded(plan(PLAIN, arrived(1, -50.0), arrived(2, None), arrived(3, 5.0))) == [2, 1, 3]
+
+
+def test_a_load_takes_what_is_stamped_up_to_its_goal() -> None:
+    of = plan(PLAIN, arrived(1, 10.0), arrived(2, 20.0), arrived(3, 30.0), upto=20.0)
+    assert loaded(of) == [1, 2]
+    assert of.freshness == 20 * SECOND
+
+
+def test_a_file_that_names_no_time_is_taken_whatever_the_goal() -> None:
+    assert loaded(plan(PLAIN, arrived(1, None), arrived(2, -50.0), upto=-50.0)) == [1, 2]
+
+
+def test_most_bounds_how_many_files_a_load_takes_oldest_first() -> None:
+    of = plan(PLAIN, *(arrived(n, float(n)) for n in range(1, 8)), most=3)
+    assert loaded(of) == [1, 2, 3]
+    assert of.freshness == of.safe == 3 * SECOND
+
+
+def test_nothing_pending_leaves_freshness_where_it_is() -> None:
+    of = plan(LENIENT, freshness=7, safe=3)
+    assert (of.files, of.freshness, of.safe) == ((), 7, 3)
+
+
+def test_freshness_never_goes_back() -> None:
+    of = plan(LENIENT, arrived(1, 5.0), freshness=50 * SECOND, safe=40 * SECOND)
+    assert (of.freshness, of.safe) == (50 * SECOND, 40 * SECOND)
+
+
+def test_safe_freshness_stays_behind_by_the_lateness() -> None:
+    of = plan(LENIENT, arrived(1, 100.0))
+    assert (of.freshness, of.safe) == (100 * SECOND, 90 * SECOND)
+
+
+def test_a_file_within_the_lateness_is_in_time_and_beyond_it_late() -> None:
+    late = late_by_file(plan(LENIENT, arrived(2, 95.0), freshness=100 * SECOND, safe=90 * SECOND))
+    assert late == {2: 90 * SECOND}
+
+
+def test_without_lateness_and_punctuation_no_row_is_late() -> None:
+    of = plan(PLAIN, arrived(1, 10.0), arrived(2, 20.0), freshness=50 * SECOND, safe=50 * SECOND)
+    assert late_by_file(of) == {1: None, 2: None}
+
+
+def test_with_punctuation_only_it_says_what_is_safe() -> None:
+    of = plan(PUNCTUATED, arrived(1, 100.0))
+    assert (of.freshness, of.safe) == (100 * SECOND, None)
+    of = plan(PUNCTUATED, arrived(1, 100.0), arrived(2, 60.0, mark=True))
+    assert (of.freshness, of.safe) == (100 * SECOND, 60 * SECOND)
+    assert [mark.id for mark in of.punctuation] == [2]
+
+
+def test_a_punctuation_waits_until_every_file_that_came_before_it_is_loaded() -> None:
+    files = [arrived(1, 100.0), arrived(2, 50.0), arrived(3, 100.0, mark=True), arrived(4, 200.0)]
+    assert plan(PUNCTUATED, *files, upto=99.0).punctuation == ()
+    assert plan(PUNCTUATED, *files, upto=99.0).safe is None
+    of = plan(PUNCTUATED, *files, upto=100.0)
+    assert [mark.id for mark in of.punctuation] == [3]
+    assert of.safe == 100 * SECOND
+
+
+def test_a_file_that_breaks_the_promise_of_a_punctuation_is_late() -> None:
+    late = late_by_file(plan(PUNCTUATED, arrived(1, 10.0), arrived(2, 50.0, mark=True), arrived(3, 20.0)))
+    assert late == {1: None, 3: 50 * SECOND}
+
+
+def test_a_broken_promise_makes_a_file_late_even_while_the_punctuation_still_waits() -> None:
+    files = [arrived(1, 100.0), arrived(2, 80.0, mark=True), arrived(3, 50.0)]
+    assert late_by_file(plan(PUNCTUATED, *files, most=1)) == {3: 80 * SECOND}
+
+
+FEEDS = st.sampled_from(
+    [PLAIN, LENIENT, PUNCTUATED, feed(lateness=0.0), feed(lateness=30.0, punctuation="landing/*.mark")]
+)
+
+
+@st.composite
+def arrivals(draw: st.DrawFn) -> list[FeedFile]:
+    stamps = draw(st.lists(st.tuples(st.integers(-5, 100), st.integers(0, 4)), max_size=12))
+    files = []
+    for number, (stamp, kind) in enumerate(stamps, start=1):
+        if kind == 0:
+            files.append(arrived(number, float(stamp), mark=True))
+        else:
+            files.append(arrived(number, None if kind == 1 else float(stamp)))
+    return files
+
+
+@given(FEEDS, arrivals(), st.lists(st.integers(1, 4), max_size=12))
+def test_how_files_are_batched_changes_neither_what_is_late_nor_where_the_table_gets(
+    of: Feed, files: list[FeedFile], batches: list[int]
+) -> None:
+    at_once = plan_load(of, files, upto=None, freshness=None, safe=None)
+    freshness = safe = None
+    pending, late, order = list(files), {}, []
+    for most in [*batches, None]:
+        step = plan_load(of, pending, upto=None, freshness=freshness, safe=safe, most=most)
+        late.update(late_by_file(step))
+        order += loaded(step)
+        taken = {file.id for file in step.files}
+        pending = [file for file in pending if file.id not in taken]
+        assert safe is None or (step.safe is not None and step.safe >= safe), "safe freshness is a promise"
+        freshness, safe = step.freshness, step.safe
+    assert pending == []
+    assert order == loaded(at_once)
+    assert late == late_by_file(at_once)
+    assert (freshness, safe) == (at_once.freshness, at_once.safe)
+
+
+@given(FEEDS, arrivals(), st.randoms(use_true_random=False))
+def test_a_plan_does_not_hang_on_the_order_in_which_it_is_told_of_files(
+    of: Feed, files: list[FeedFile], rng: object
+) -> None:
+    shuffled = sorted(files, key=lambda file: hash((file.id, str(rng))))
+    assert plan(of, *shuffled) == plan(of, *files)
+
+
+@given(FEEDS, arrivals(), st.integers(-5, 100))
+def test_every_file_is_taken_once_by_a_load_without_bounds(of: Feed, files: list[FeedFile], upto: int) -> None:
+    assert sorted(file.id for file in plan(of, *files).files) == [file.id for file in files]
+    first = plan(of, *files, upto=float(upto))
+    rest = [file for file in files if file not in first.files]
+    second = plan(of, *rest, freshness=first.freshness, safe=first.safe)
+    assert sorted(file.id for file in (*first.files, *second.files)) == [file.id for file in files]
+
+
+def test_planning_leaves_the_files_as_they_are() -> None:
+    file = arrived(1, 10.0)
+    assert plan(PLAIN, file).files == (replace(file),)

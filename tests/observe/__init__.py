@@ -1,0 +1,1 @@
+"""Tests of observe: what users are told, from a real catalog and project."""

@@ -1,0 +1,1 @@
+"""Tests of scheduling: events in, commands out."""
