@@ -131,7 +131,7 @@ def test_rows_that_do_not_fit_are_rejected_with_file_line_and_reason(shop: Shop)
     assert "columns" in rejects[f"{stamp(5)},x,5,6"]["reason"]
     (empty,) = [row for row in rejects.values() if "empty" in row["reason"]]
     assert empty["reason"] == "column 'k' is empty"
-    assert all(row["file"].endswith(str(path)) for row in rejects.values())
+    assert {row["file"] for row in rejects.values()} == {str(path)}
     assert shop.counts()["a"].in_rejects == 4
     shop.check()
 
@@ -289,7 +289,7 @@ def test_an_added_column_is_an_error_by_default_and_a_new_column_with_evolve(sho
 def test_odd_file_names_are_just_names(shop: Shop) -> None:
     shop.events("a", lateness="0s")
     for number, name in enumerate(["a b.csv", "a[1].csv", "ü{x}.csv", "a%20b.csv", "a+b,c.csv", "q?*.csv"]):
-        shop.drop_events("a", name, [(number, name, number)])
+        shop.drop_events("a", name, [(number, "x", number)])
     shop.load()
     shop.drop_events("a", "late one.csv", [(2, "late", 0), (10, "new", 0)])
     shop.load()
@@ -303,7 +303,8 @@ def test_large_updates_take_the_other_way_to_the_same_table(shop: Shop) -> None:
     large = Shop(shop.root, shop._spark, large_update="1kB")
     large.events("a", lateness="5s")
     large.warehouse.sql(
-        "CREATE STREAMING TABLE days PARTITIONED BY (day) AS SELECT ts, k, v, CAST(ts AS DATE) AS day FROM STREAM a_feed"
+        "CREATE STREAMING TABLE days PARTITIONED BY (day) AS "
+        "SELECT ts, k, v, CAST(ts AS DATE) AS day FROM STREAM a_feed"
     )
     large.view("minutes", "SELECT date_trunc('minute', ts) AS minute, count(*) AS n FROM a GROUP BY 1")
     large.view("copy", "SELECT ts, k FROM a WHERE v >= 0")

@@ -12,12 +12,12 @@ from pyspark.sql.types import NullType, StructType, TimestampNTZType
 from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Column, Feed, SqlQuery, Table
+from freshtide.spark.failures import plain_words
 from freshtide.spark.queries import evaluate_by_source
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import TableSchemas, feed_schema
 
 _PLACE = re.compile(r"; line (\d+) pos \d+")
-_STANDARD_CODE = re.compile(r" SQLSTATE: \w+")
 
 
 def resolve_columns(
@@ -56,9 +56,7 @@ def problem_of(table: Table, error: PySparkException) -> Problem:
     origin = table.origin
     if origin is not None and place is not None and isinstance(table.query, SqlQuery):
         origin = Origin(file=origin.file, line=table.query.first_line + int(place[1]) - 1)
-    message = _STANDARD_CODE.sub("", _PLACE.split(text)[0].split("\n")[0])
-    message = re.sub(r"^\[[A-Z_.]+\] ", "", message).strip()
-    return Problem(message=f"In '{table.name}': {message}", origin=origin)
+    return Problem(message=f"In '{table.name}': {_PLACE.split(plain_words(error))[0]}", origin=origin)
 
 
 def _inputs(

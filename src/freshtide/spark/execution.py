@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from freshtide.core.cuts import Cuts
@@ -15,6 +14,7 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
 from freshtide.core.loads import LoadPlan
 from freshtide.core.tables import Column, Feed, Maintenance, Table
+from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.loading import BaseTableLoader, discovered_columns
 from freshtide.spark.maintaining import ViewMaintainer
 from freshtide.spark.schemas import TableSchemas
@@ -114,8 +114,8 @@ class UpdateExecutor:
     def _finish(self, table: Table, update: Callable[[], Snapshot]) -> UpdateOutcome:
         try:
             snapshot = update()
-        except PySparkException as error:
-            raise UpdateError(_plain_words(error)) from error
+        except SPARK_ERRORS as error:
+            raise UpdateError(plain_words(error)) from error
         record = snapshot.record
         assert record is not None, "a commit carries its record"
         self._tidy(table)
@@ -139,9 +139,3 @@ class UpdateExecutor:
 
     def _stored(self, table: Table) -> StoredTable:
         return self._store.table(table.name, time_column=table.time_column)
-
-
-def _plain_words(error: PySparkException) -> str:
-    """The first line of what Spark says, without the code in front of it."""
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

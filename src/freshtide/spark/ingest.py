@@ -52,7 +52,7 @@ class Batch:
         bad = self.frame.where(sf.col(VERDICT) == sf.lit(int(Verdict.REJECTED)))
         as_read = sf.to_json(sf.struct(*(_name(column.name) for column in self.columns)))
         return bad.select(
-            sf.col(FILE).alias("file"),
+            _plain_path(sf.col(FILE)).alias("file"),
             sf.coalesce(sf.col(CONTENT), as_read).alias("content"),
             reason(self.feed, self.columns, sf.col(CONTENT)).alias("reason"),
         )
@@ -186,6 +186,12 @@ def file_uri(session: SparkSession, path: str) -> str:
 def _with_marks(frame: DataFrame) -> DataFrame:
     nothing = sf.lit(None).cast("string")
     return frame.withColumn(CONTENT, nothing).withColumn(FILE, nothing)
+
+
+def _plain_path(uri: SparkColumn) -> SparkColumn:
+    """The metadata column's URI as the path that a user knows."""
+    decoded = sf.url_decode(sf.replace(uri, sf.lit("+"), sf.lit("%2B")))
+    return sf.regexp_replace(decoded, "^file:(//)?", "")
 
 
 def _escaped(path: str) -> str:

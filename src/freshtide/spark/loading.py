@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -14,6 +12,7 @@ from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, LoadPlan
 from freshtide.core.tables import Column, Feed, FileFormat, Table
+from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.ingest import VERDICT, Batch, Verdict, read_batch
 from freshtide.spark.queries import evaluate
 from freshtide.spark.writing import Written, arrow_schema, write_result
@@ -85,7 +84,7 @@ class BaseTableLoader:
             good = evaluate(self._session, self._table.query, [batch.good()])
             written = self._write(good, self._main, number, plan)
             sides = self._side_rows(batch, written, number, plan)
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             self._raise_if_unreadable(plan.items)
             raise error
         revised_from = BEGINNING if rebuild else _reaching_back(written, current)
@@ -177,8 +176,8 @@ class BaseTableLoader:
             try:
                 batch = read_batch(self._session, self._feed, self._extra, [item])
                 batch.frame.groupBy(VERDICT).count().collect()
-            except PySparkException as error:
-                reasons.append((item.file, _first_line(error)))
+            except SPARK_ERRORS as error:
+                reasons.append((item.file, plain_words(error)))
         if reasons:
             raise UnreadableFilesError(reasons)
 
@@ -202,10 +201,6 @@ def discovered_columns(session: SparkSession, feed: Feed, files: Sequence[FeedFi
     return tuple(found.values())
 
 
-def missing_files(files: Sequence[FeedFile]) -> list[FeedFile]:
-    return [file for file in files if not Path(file.path).exists()]
-
-
 def _reaching_back(written: Written, before: Snapshot | None) -> int | None:
     """The earliest new row that is stamped in what dependents were told is complete."""
     safe = before.record.safe if before is not None and before.record is not None else None
@@ -219,7 +214,3 @@ def _loaded(file: FeedFile, *, punctuation: bool = False) -> LoadedFile:
     return LoadedFile(
         path=file.path, sha256=file.sha256, timestamp=file.timestamp, rows=file.rows, punctuation=punctuation
     )
-
-
-def _first_line(error: PySparkException) -> str:
-    return str(error).strip().splitlines()[0]

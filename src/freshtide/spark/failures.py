@@ -1,0 +1,31 @@
+"""What Spark raises, and what to tell the user of it."""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+
+# Collecting to Arrow lets errors of the tasks through as they come from the JVM.
+SPARK_ERRORS = (PySparkException, Py4JError)
+
+_CODE = re.compile(r"^\[[A-Z0-9_.]+\] ")
+_STATE = re.compile(r" SQLSTATE: \w+")
+
+
+def plain_words(error: BaseException) -> str:
+    """The first line of the innermost thing that went wrong, without codes."""
+    text = _innermost(error) if isinstance(error, Py4JJavaError) else str(error)
+    first = next((line for line in text.strip().splitlines() if line.strip()), type(error).__name__)
+    return _STATE.sub("", _CODE.sub("", first)).strip()
+
+
+def _innermost(error: Py4JJavaError) -> str:
+    """Spark wraps the cause into a failure of the task, the stage and the job."""
+    cause = error.java_exception
+    told = str(cause.getMessage() or cause.toString())
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+        told = str(cause.getMessage() or cause.toString())
+    return told
