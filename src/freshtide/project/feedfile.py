@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.core.durations import parse_duration
-from freshtide.core.errors import Problem, suggestion
+from freshtide.core.errors import FreshtideError, Problem, suggestion
 from freshtide.core.tables import (
     Column,
     Duplicates,
@@ -19,6 +19,7 @@ from freshtide.core.tables import (
     Settling,
     TimestampFrom,
 )
+from freshtide.feeds import NamePatternError, TimeFormatError, check_feed
 from freshtide.project.columns import UNKNOWN, read_schema
 from freshtide.project.names import name_fault
 from freshtide.project.validation import (
@@ -37,7 +38,6 @@ _FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "pa
 _CSV_ONLY = ("header", "delimiter", "quote", "escape", "null_value")
 _TIME_TYPES = ("timestamp", "timestamp_ltz", "timestamp_ntz", "date")
 _FORMATTED_TIME_TYPES = ("string", "int", "bigint", "double")
-_NAME_CODES = "YymdHMSfjbBpIzZaA"
 
 
 def read_feed(values: object, place: Place, *, default_name: str | None = None) -> tuple[Feed | None, list[Problem]]:
@@ -50,13 +50,25 @@ def read_feed(values: object, place: Place, *, default_name: str | None = None) 
     name = written.name or default_name if written else None
     if written is None or not name:
         return None, problems or [_at(place, "name", "'name' is missing.", "Give the feed a name.")]
-    if fault := name_fault(name):
-        problems.append(_at(place, "name", *fault))
+    if misnamed := name_fault(name):
+        problems.append(_at(place, "name", *misnamed))
     time_column, time_problems = _time_column(written, columns, place)
     problems += time_problems + _misplaced_options(written, place)
     if problems:
         return None, problems
-    return _feed(written, name, columns, time_column, place), []
+    feed = _feed(written, name, columns, time_column, place)
+    fault = _unsatisfiable(feed, place)
+    return (feed, []) if fault is None else (None, [fault])
+
+
+def _unsatisfiable(feed: Feed, place: Place) -> Problem | None:
+    """What no file of the feed could ever satisfy."""
+    try:
+        check_feed(feed)
+    except FreshtideError as error:
+        keys = {NamePatternError: "timestamp", TimeFormatError: "time_format"}
+        return _at(place, keys.get(type(error), "name"), error.message, error.way_out or "")
+    return None
 
 
 def _feed(written: _WrittenFeed, name: str, columns: tuple[Column, ...], time_column: str, place: Place) -> Feed:
@@ -148,12 +160,6 @@ def _name_pattern(pattern: str) -> str:
             f"The file name pattern '{pattern}' holds no time.",
             way_out="Put strptime codes where the file names have the time, like cpu_%Y%m%d%H%M.csv.",
         )
-    for code in codes:
-        if not code or code not in _NAME_CODES:
-            raise wrong(
-                f"The file name pattern '{pattern}' has the code '%{code}', which is not known.",
-                way_out=f"Known: {', '.join('%' + known for known in _NAME_CODES)}.",
-            )
     return pattern
 
 
