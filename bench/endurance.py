@@ -21,6 +21,7 @@ from freshtide.spark import SparkSession, start_session
 _ROWS = 200
 _SPAN = timedelta(seconds=10)
 _LIMIT = 60.0
+_TABLES = ("readings", "per_minute")
 _VIEW = """
 CREATE MATERIALIZED VIEW per_minute AS
 SELECT date_trunc('minute', ts) AS minute, status, count(*) AS readings, avg(value) AS mean_value
@@ -147,6 +148,3 @@ def _report(windows: list[_Window], warm_up: int) -> Report:
     )
     report.figures.update(ratios)
     return report
-
-
-_TABLES = ("readings", "per_minute")

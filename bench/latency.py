@@ -79,7 +79,7 @@ def _tell(report: Report, course: _Course, own: list[_Sample], peers: dict[str, 
         ("", "files", "mean s", "worst s", "never"),
         rows,
     )
-    seen = [sample for sample in own if not sample.missed]
+    seen = [sample for sample in own if not sample.missed] or own
     noticing = mean(sample.noticing or 0.0 for sample in seen)
     ratio = _mean(own) / best
     report.table(

@@ -18,6 +18,8 @@ from freshtide.spark import SparkSession, start_session
 
 _FILES = 6
 _DAYS = 3
+_LARGE = "10MB"
+"""From here on Spark writes the files itself; low, so that a quick run takes the same way as a full one."""
 _QUERY = "SELECT *, to_date(ts) AS day FROM"
 
 
@@ -101,7 +103,7 @@ def _report(
 
 
 def _load(spark: SparkSession, folder: Path, source: Path) -> _Load:
-    with Warehouse(folder, spark=spark) as warehouse:
+    with Warehouse(folder, spark=spark, large_update=_LARGE) as warehouse:
         add_feed(warehouse, "readings_feed", source)
         warehouse.sql(f"CREATE STREAMING TABLE readings PARTITIONED BY (day) AS {_QUERY} STREAM readings_feed")
         warehouse.run_once()

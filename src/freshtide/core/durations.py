@@ -58,11 +58,11 @@ def parse_duration(text: str | int | float) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration for people, two units at most: `42.0s`, `3m 20s`, `2h 5m`, `4d 1h`."""
+    """A duration for people, two units at most: `4.2s`, `3m 20s`, `2h 5m`, `4d 1h`."""
     if seconds < 0:
         return "-" + format_duration(-seconds)
     if seconds < 59.95:  # From there on it would be shown as 60.0s.
-        return f"{seconds:.1f}s"
+        return f"{seconds:.1f}".removesuffix(".0") + "s"
     whole = round(seconds)
     for unit, below, size, rest in (("m", "s", 60, 1), ("h", "m", 3_600, 60), ("d", "h", 86_400, 3_600)):
         if unit == "d" or whole < size * (60 if unit == "m" else 24):

@@ -88,10 +88,10 @@ class Engine:
         self._announce_pending()
         self._arrivals.start()
         try:
-            while not stop.is_set() and not (once and self._done()):
+            # What is due from the start, such as a view whose definition has changed, needs no event.
+            self._turn(longest_wait=0.0)
+            while not stop.is_set() and not (once and self._done()) and not (until is not None and until()):
                 self._turn()
-                if until is not None and until():
-                    break
                 if self._arrivals.fault is not None:
                     raise self._arrivals.fault
         finally:
@@ -101,8 +101,8 @@ class Engine:
             self._trace.close()
         return self._report
 
-    def _turn(self) -> None:
-        events = self._gather()
+    def _turn(self, longest_wait: float = _LONGEST_WAIT) -> None:
+        events = self._gather(longest_wait)
         now = self._clock.now()
         while self._timers and self._timers[0] <= now:
             heapq.heappop(self._timers)
@@ -114,9 +114,8 @@ class Engine:
         for command in commands:
             self._carry_out(command)
 
-    def _gather(self) -> list[Event]:
+    def _gather(self, wait: float) -> list[Event]:
         """All that has happened, after waiting for at least one thing to happen."""
-        wait = _LONGEST_WAIT
         if self._timers:
             wait = min(wait, max(0.0, self._timers[0] - self._clock.now()))
         events: list[Event] = []

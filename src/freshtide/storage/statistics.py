@@ -109,11 +109,16 @@ def _upper_bound(value: Any) -> Any:
         case date():
             return value.isoformat()
         case str():
-            return value if len(value) <= _MAX_TEXT else value[:_MAX_TEXT] + _HIGHEST_CHARACTER
+            return value if len(value) <= _MAX_TEXT else _text_above(value)
         case float():
             # Readers take NaN for the largest number; footers leave it out of their bounds without a word.
             return None
     return _plain(value)
+
+
+def _text_above(value: str) -> str | None:
+    """A text of bounded length that comes after a long one, where there is such a text."""
+    return None if value[_MAX_TEXT] == _HIGHEST_CHARACTER else value[:_MAX_TEXT] + _HIGHEST_CHARACTER
 
 
 def _plain(value: Any) -> Any:

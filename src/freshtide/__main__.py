@@ -1,0 +1,5 @@
+"""`python -m freshtide`."""
+
+from freshtide.cli import main
+
+main()
