@@ -50,9 +50,10 @@ def run(folder: Path, *, quick: bool) -> Report:
     if quick:
         courses = [_Course(feeds=8, warm_up=2, rounds=2, limit=30)]
     else:
+        # Spark's analyser takes hundreds of updates to be compiled: without a long warm-up whoever goes first loses.
         courses = [
-            _Course(feeds=8, warm_up=5, rounds=10, limit=60),
-            _Course(feeds=48, warm_up=2, rounds=3, limit=120),
+            _Course(feeds=8, warm_up=25, rounds=10, limit=60),
+            _Course(feeds=48, warm_up=3, rounds=5, limit=120),
         ]
     for course in courses:
         place = folder / str(course.feeds)
@@ -119,7 +120,7 @@ def _measure_freshtide(spark: SparkSession, folder: Path, course: _Course) -> li
                 def all_done(begun: float = begun) -> bool:
                     return len({row.table for row in updates.done_since(begun) if row.rows}) == course.feeds
 
-                running.wait(all_done, limit=course.limit)
+                running.wait(all_done, limit=course.limit, every=0.1)
                 if turn >= course.warm_up:
                     samples += _samples(running, course, begun, moments)
                 time.sleep(rng.uniform(0.3, 0.8))

@@ -19,7 +19,7 @@ from freshtide.catalog import RequestKind, RunLock
 from freshtide.core.errors import FreshtideError, Origin, UnknownTableError
 from freshtide.core.instants import micros
 from freshtide.core.staleness import trailing_edge
-from freshtide.observe import WarehouseStatus, select_tables, warehouse_status
+from freshtide.observe import Places, WarehouseStatus, select_tables, warehouse_status
 from freshtide.project import (
     Declarations,
     Project,
@@ -135,7 +135,7 @@ class Warehouse:
         until: Callable[[], bool] | None = None,
     ) -> EngineReport:
         """Keep the warehouse fresh until `stop` is set or `until` says so."""
-        with RunLock(self.workbench.places.lock):
+        with RunLock(Places(self.project).lock):
             return self.workbench.engine().run(stop=stop or threading.Event(), once=once, until=until)
 
     def status(self) -> WarehouseStatus:

@@ -44,7 +44,7 @@ def test_section_3_1_the_areas_under_the_two_curves_of_figure_3() -> None:
     first.refreshed(3.0, 0.0)
     second.refreshed(5.0, 0.0)
     first.advance(5.0)
-    assert (first.area, second.area) == (pytest.approx(42.5), pytest.approx(37.5))
+    assert (first.area, second.area) == pytest.approx((42.5, 37.5))
     assert 5.0 - second.freshness == 5.0, "the staleness of table 2 drops from ten to five"
 
 

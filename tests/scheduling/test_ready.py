@@ -55,9 +55,7 @@ class SortedList:
 
 
 @given(STEPS, st.sampled_from([Fifo(), MaxBenefit()]))
-def test_the_queue_does_what_a_sorted_list_would(
-    steps: list[tuple[str, object]], ordering: Fifo | MaxBenefit
-) -> None:
+def test_the_queue_does_what_a_sorted_list_would(steps: list[tuple[str, object]], ordering: Fifo | MaxBenefit) -> None:
     queue, model = ReadyQueue(ordering), SortedList(ordering)
     known: list[Candidate] = []
     for step, what in steps:

@@ -221,7 +221,9 @@ def test_resuming_a_table_that_waits_to_be_tried_again_tries_it_now() -> None:
 
 
 def test_dependents_of_a_table_given_up_wait_and_others_go_on() -> None:
-    bench = Bench(table("bad"), table("good"), table("view", "bad"), table("fine", "good"), retry=RetryPolicy(attempts=1))
+    bench = Bench(
+        table("bad"), table("good"), table("view", "bad"), table("fine", "good"), retry=RetryPolicy(attempts=1)
+    )
     bench.arrives("bad", 1.0)
     assert given_up(bench.fails("bad")) == [("bad", "disk full")]
     bench.arrives("good", 1.0)

@@ -97,9 +97,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         attempts=st.integers(1, 3),
         late=st.sampled_from([0.0, 4.0]),
     )
-    def begin(
-        self, tables: tuple[ScheduledTable, ...], tracks: int, ordering: str, attempts: int, late: float
-    ) -> None:
+    def begin(self, tables: tuple[ScheduledTable, ...], tracks: int, ordering: str, attempts: int, late: float) -> None:
         self.setting = Setting(tables, tracks, ordering, attempts)
         self.scheduler = self.setting.scheduler()
         self.accounts = {t.name: Account(sources=t.sources, lateness=0.0 if t.sources else late) for t in tables}
@@ -260,7 +258,9 @@ class SchedulerMachine(RuleBasedStateMachine):
             for stamp in account.taken:
                 account.waiting.remove(stamp)
             if account.taken:
-                account.freshness = max(account.taken if account.freshness is None else [*account.taken, account.freshness])
+                account.freshness = max(
+                    account.taken if account.freshness is None else [*account.taken, account.freshness]
+                )
                 account.safe = account.freshness - account.lateness
         account.taken = []
         account.update = None

@@ -43,7 +43,13 @@ def update(number: int, *, freshness: int | None = None, kind: UpdateKind = Upda
 
 
 def commit(
-    table: StoredTable, number: int, content: pa.Table, *, by: tuple[str, ...] = (), freshness: int | None = None, **how: Any
+    table: StoredTable,
+    number: int,
+    content: pa.Table,
+    *,
+    by: tuple[str, ...] = (),
+    freshness: int | None = None,
+    **how: Any,
 ) -> Snapshot:
     files = tuple(table.write(content, number=number, partition_by=by))
     record = update(number, freshness=number if freshness is None else freshness)

@@ -174,7 +174,9 @@ def test_replacing_all_may_bring_another_schema(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after"), [((), ("kind",)), (("kind",), ()), (("kind",), ("other",))], ids=["to", "from", "between"]
 )
-def test_replacing_all_may_bring_other_partitions(tmp_path: Path, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+def test_replacing_all_may_bring_other_partitions(
+    tmp_path: Path, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
     table = opened(tmp_path / "t")
     commit(table, 1, rows(1, 2, kind=["a", "b"], other=["x", "y"]), by=before)
     commit(table, 2, rows(3, 4, kind=["a", "b"], other=["x", "y"]), by=after, replace_all=True)

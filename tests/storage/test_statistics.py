@@ -184,8 +184,8 @@ def test_pruning_by_time_never_loses_a_row(
     table = opened(folder / "t")
     epoch = micros_of(START)
     for number, stamps in enumerate(files, start=1):
-        moments = [None if stamp is None else epoch + stamp for stamp in stamps]
-        commit(table, number, pa.table({"time": pa.array(moments, TIME), "value": [number] * len(stamps)}))
+        written = pa.array([None if stamp is None else epoch + stamp for stamp in stamps], TIME)
+        commit(table, number, pa.table({"time": written, "value": [number] * len(stamps)}))
     for snapshot in (table.snapshot, opened(folder / "t").snapshot):
         assert snapshot is not None
         content = {file.path: _stamps_in(folder / "t" / file.path) for file in snapshot.files}

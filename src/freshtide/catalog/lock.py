@@ -14,6 +14,12 @@ from freshtide.core.errors import FreshtideError
 class WarehouseBusyError(FreshtideError):
     """Another process is running the warehouse."""
 
+    def __init__(self, holder: int) -> None:
+        super().__init__(
+            f"This warehouse is being run already, by process {holder}.",
+            way_out="Stop that run first (Ctrl-C in its terminal), or look on with `freshtide status`.",
+        )
+
 
 class RunLock:
     """A lock that goes away with the process that holds it, however that ends."""
@@ -34,6 +40,12 @@ class RunLock:
             pass
         return None
 
+    def require_free(self) -> None:
+        """Raise if another process runs the warehouse: a quick look before anything costly is started."""
+        holder = self.holder()
+        if holder is not None:
+            raise WarehouseBusyError(holder)
+
     def __enter__(self) -> RunLock:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         file = self._path.open("a+")
@@ -41,12 +53,9 @@ class RunLock:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            holder = file.read().strip() or "unknown"
+            holder = int(file.read() or 0)
             file.close()
-            raise WarehouseBusyError(
-                f"This warehouse is being run already, by process {holder}.",
-                way_out="Stop that run first (Ctrl-C in its terminal), or look on with `freshtide status`.",
-            ) from None
+            raise WarehouseBusyError(holder) from None
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()

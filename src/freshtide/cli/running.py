@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from freshtide.catalog import RunLock
 from freshtide.cli.output import JsonOption, console, duration, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.core.durations import parse_duration
+from freshtide.observe import Places
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +26,7 @@ def run(
     """Load what arrives and keep every table fresh, until Ctrl-C."""
     seconds = parse_duration(length) if length else None
     loaded = open_project(project)
+    RunLock(Places(loaded).lock).require_free()
     from freshtide.cli.live import run_in_foreground
     from freshtide.warehouse import Warehouse
 

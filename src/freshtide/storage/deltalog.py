@@ -87,6 +87,12 @@ def drop_torn_tail(folder: Path) -> None:
         path.unlink()
 
 
+def newest_whole(folder: Path) -> int | None:
+    """The newest version that a crash has not torn."""
+    whole = (version for version in sorted(_versions(folder), reverse=True) if _is_whole(commit_path(folder, version)))
+    return next(whole, None)
+
+
 def drop_checkpoints(folder: Path) -> None:
     """Forget all checkpoints: every commit is kept as JSON, so they can be written anew."""
     for path in log_folder(folder).glob("*.checkpoint*"):

@@ -69,7 +69,7 @@ class StoredTable:
         return self.open()
 
     def open(self) -> Snapshot | None:
-        """Read the log; nothing on disk is changed unless a checkpoint makes the table unreadable."""
+        """Read the log as far as it is whole; all that is ever changed on disk is an unreadable checkpoint."""
         if not deltalog.exists(self.folder):
             self._handle = self._current = None
             return None
@@ -77,7 +77,11 @@ class StoredTable:
             self._handle = DeltaTable(self.folder)
         except (DeltaError, OSError):
             deltalog.drop_checkpoints(self.folder)
-            self._handle = self._reopened()
+            version = deltalog.newest_whole(self.folder)
+            if version is None:
+                self._handle = self._current = None
+                return None
+            self._handle = self._reopened(version)
         self._refuse_foreign_features(self._handle)
         self._install(self._snapshot_of(self._handle))
         return self._current
@@ -339,9 +343,9 @@ class StoredTable:
         assert self._handle is not None, "a table is changed before it was created"
         return self._handle
 
-    def _reopened(self) -> DeltaTable:
+    def _reopened(self, version: int | None = None) -> DeltaTable:
         try:
-            return DeltaTable(self.folder)
+            return DeltaTable(self.folder, version=version)
         except (DeltaError, OSError) as error:
             raise StorageError(
                 f"The table '{self.name}' in {self.folder} cannot be opened: {error}",

@@ -1,0 +1,178 @@
+"""Tables, updates, requests and the lock."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from freshtide.catalog import Catalog, RequestKind, RunLock, TableRow, UpdateRow, UpdateStatus, WarehouseBusyError
+from freshtide.catalog.catalog import CatalogError
+from freshtide.core.costs import CostModel
+
+FULL = TableRow(
+    name="cpu",
+    status="failed",
+    reason="disk full",
+    number=7,
+    version=9,
+    freshness=1_777_000_000.123456,
+    safe=-1.5,
+    definition="abc",
+    cost=CostModel.learnt_from([(10.0, 1.0), (20.0, 2.5)]),
+    counts={"read": 10, "loaded": 9},
+)
+
+
+def an_update(table: str = "cpu", number: int = 1, started_at: float = 100.0, **changes: object) -> UpdateRow:
+    row = UpdateRow(
+        table=table,
+        number=number,
+        kind="load",
+        track=0,
+        status=UpdateStatus.RUNNING,
+        started_at=started_at,
+        upto=90.0,
+    )
+    return replace(row, **changes)  # type: ignore[arg-type]  # the tests know the fields
+
+
+def test_a_table_row_comes_back_as_it_was_put(catalog: Catalog) -> None:
+    catalog.tables.put(FULL)
+    assert catalog.tables.get("cpu") == FULL
+    assert catalog.tables.all() == {"cpu": FULL}
+
+
+def test_putting_a_row_again_replaces_it(catalog: Catalog) -> None:
+    catalog.tables.put(FULL)
+    changed = replace(FULL, number=8, freshness=None, reason=None, counts={})
+    catalog.tables.put(changed)
+    catalog.tables.put(changed)
+    assert catalog.tables.all() == {"cpu": changed}
+
+
+def test_a_table_without_a_row_is_new(catalog: Catalog) -> None:
+    assert catalog.tables.get("cpu") == TableRow(name="cpu")
+    assert catalog.tables.all() == {}
+
+
+def test_a_status_is_set_without_touching_the_rest(catalog: Catalog) -> None:
+    catalog.tables.put(FULL)
+    catalog.tables.set_status("cpu", "paused")
+    assert catalog.tables.get("cpu") == replace(FULL, status="paused", reason=None)
+    catalog.tables.set_status("cpu", "failed", "again")
+    assert catalog.tables.get("cpu") == replace(FULL, reason="again")
+
+
+def test_tables_that_are_no_longer_declared_are_forgotten(catalog: Catalog) -> None:
+    for name in ("a", "b", "c"):
+        catalog.tables.put(TableRow(name=name))
+    catalog.tables.forget_all_but(["b", "x"])
+    assert set(catalog.tables.all()) == {"b"}
+    catalog.tables.forget_all_but([])
+    assert catalog.tables.all() == {}
+
+
+def test_an_update_is_running_until_it_has_ended_well_or_badly(catalog: Catalog) -> None:
+    good, bad = catalog.updates.start(an_update()), catalog.updates.start(an_update("disk"))
+    assert {row.table for row in catalog.updates.running()} == {"cpu", "disk"}
+    catalog.updates.finish(good, at=103.5, freshness=90.0, rows=12)
+    catalog.updates.fail(bad, at=101.0, error="disk full")
+    assert catalog.updates.running() == []
+    (done,) = catalog.updates.recent("cpu")
+    assert (done.status, done.seconds, done.freshness, done.rows) == (UpdateStatus.DONE, 3.5, 90.0, 12)
+    (failed,) = catalog.updates.recent("disk")
+    assert (failed.status, failed.seconds, failed.error) == (UpdateStatus.FAILED, 1.0, "disk full")
+
+
+def test_an_update_keeps_the_decision_behind_it(catalog: Catalog) -> None:
+    decision = {"ordering": "fifo", "benefit": 2.5, "runners_up": [{"table": "disk", "benefit": 1.0}]}
+    number = catalog.updates.start(an_update(decision=decision, from_freshness=80.0, kind="rebuild", track=3))
+    (row,) = catalog.updates.running()
+    assert row == an_update(decision=decision, from_freshness=80.0, kind="rebuild", track=3, id=number)
+    assert row.seconds is None
+
+
+def test_the_newest_updates_of_a_table_come_first(catalog: Catalog) -> None:
+    for number in range(1, 8):
+        catalog.updates.start(an_update(number=number, started_at=1_000.0 - number))
+        catalog.updates.start(an_update("disk", number=number))
+    assert [row.number for row in catalog.updates.recent("cpu", 3)] == [7, 6, 5]
+    assert catalog.updates.recent("nobody") == []
+
+
+def test_what_ran_when_a_process_died_was_interrupted(catalog: Catalog) -> None:
+    finished = catalog.updates.start(an_update())
+    catalog.updates.finish(finished, at=101.0, freshness=1.0, rows=1)
+    catalog.updates.start(an_update(number=2))
+    catalog.updates.interrupt_running(200.0)
+    assert catalog.updates.running() == []
+    newest, oldest = catalog.updates.recent("cpu")
+    assert (newest.status, newest.finished_at) == (UpdateStatus.INTERRUPTED, 200.0)
+    assert (oldest.status, oldest.finished_at) == (UpdateStatus.DONE, 101.0)
+
+
+def test_totals_count_by_outcome_and_average_what_went_well(catalog: Catalog) -> None:
+    for seconds in (1.0, 2.0, 6.0):
+        catalog.updates.finish(catalog.updates.start(an_update()), at=100.0 + seconds, freshness=1.0, rows=1)
+    catalog.updates.fail(catalog.updates.start(an_update()), at=160.0, error="no")
+    catalog.updates.start(an_update("disk"))
+    totals = catalog.updates.totals()
+    assert totals["cpu"] == {"done": 3, "failed": 1, "seconds": pytest.approx(3.0)}
+    assert totals["disk"] == {"running": 1}
+
+
+def test_finished_updates_are_told_from_a_moment_on_oldest_first(catalog: Catalog) -> None:
+    for at in (130.0, 110.0, 120.0):
+        catalog.updates.finish(catalog.updates.start(an_update()), at=at, freshness=at, rows=1)
+    catalog.updates.fail(catalog.updates.start(an_update()), at=125.0, error="no")
+    assert [row.finished_at for row in catalog.updates.done_since(120.0)] == [120.0, 130.0]
+
+
+def test_requests_wait_in_order_until_they_are_done(catalog: Catalog) -> None:
+    first = catalog.requests.add(RequestKind.PAUSE, "cpu", at=1.0)
+    second = catalog.requests.add(RequestKind.BACKFILL, "disk", at=2.0)
+    third = catalog.requests.add(RequestKind.RETRY, "/in/a file.csv", at=3.0)
+    waiting = catalog.requests.open_after(0)
+    assert [(r.id, r.kind, r.target, r.created_at) for r in waiting] == [
+        (first, RequestKind.PAUSE, "cpu", 1.0),
+        (second, RequestKind.BACKFILL, "disk", 2.0),
+        (third, RequestKind.RETRY, "/in/a file.csv", 3.0),
+    ]
+    catalog.requests.finish(second, "rebuilt")
+    assert [request.id for request in catalog.requests.open_after(0)] == [first, third]
+    assert [request.id for request in catalog.requests.open_after(first)] == [third]
+    done = catalog.requests.get(second)
+    assert done is not None
+    assert (done.done, done.message) == (True, "rebuilt")
+    assert catalog.requests.get(third + 1) is None
+
+
+def test_two_processes_see_the_same_catalog(catalog: Catalog, url: str) -> None:
+    other = Catalog.open(url)
+    other.requests.add(RequestKind.RESUME, "cpu", at=1.0)
+    catalog.tables.put(FULL)
+    assert [request.target for request in catalog.requests.open_after(0)] == ["cpu"]
+    assert other.tables.get("cpu") == FULL
+    other.close()
+
+
+@pytest.mark.parametrize("url", ["nonsense", "nosuchdatabase://here", "sqlite:////proc/nowhere/catalog.db"])
+def test_a_catalog_that_cannot_be_opened_is_reported_with_the_way_out(url: str) -> None:
+    with pytest.raises(CatalogError, match=r"freshtide\.yml"):
+        Catalog.open(url)
+
+
+def test_a_warehouse_is_run_by_one_process_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "run.lock"
+    assert RunLock(path).holder() is None
+    with RunLock(path):
+        assert RunLock(path).holder() == os.getpid()
+        with pytest.raises(WarehouseBusyError, match=str(os.getpid())), RunLock(path):
+            pass
+        assert RunLock(path).holder() == os.getpid(), "the one that was turned away has not freed it"
+    assert RunLock(path).holder() is None
+    with RunLock(path):
+        assert RunLock(path).holder() == os.getpid()

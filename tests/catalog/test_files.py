@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import pytest
+
+from freshtide.catalog import Catalog
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.tables import Column
+
+from .arrivals import a_file
+
+
+def paths(files: list[FeedFile]) -> list[str]:
+    return [file.path for file in files]
+
+
+def test_a_registered_file_comes_back_as_it_was(catalog: Catalog) -> None:
+    file = a_file(
+        "/in/ü 'quoted' %.csv",
+        columns=("time", "größe"),
+        timestamp=1_777_000_000.123456,
+        rows=2**40,
+        size=2**41,
+        reason="because",
+    )
+    stored = catalog.files.register(file, ["cpu_table"])
+    assert stored.id > 0
+    assert catalog.files.by_path("cpu", file.path) == stored
+    assert catalog.files.pending("cpu_table") == [stored]
+
+
+def test_a_file_that_says_little_comes_back_so_too(catalog: Catalog) -> None:
+    stored = catalog.files.register(a_file(timestamp=None, rows=None, columns=None), ["t"])
+    assert catalog.files.pending("t") == [stored]
+    assert (stored.timestamp, stored.rows, stored.columns) == (None, None, None)
+
+
+def test_ids_follow_the_order_of_arrival(catalog: Catalog) -> None:
+    first = catalog.files.register_all([(a_file(f"/in/{number}"), ("t",)) for number in (3, 1, 2)])
+    second = catalog.files.register(a_file("/in/0"), ["t"])
+    ids = [file.id for file in (*first, second)]
+    assert ids == sorted(set(ids))
+    assert paths(catalog.files.pending("t")) == ["/in/3", "/in/1", "/in/2", "/in/0"]
+
+
+def test_a_file_is_pending_for_every_table_of_its_feed_until_each_has_loaded_it(catalog: Catalog) -> None:
+    file = catalog.files.register(a_file(), ["a", "b"])
+    catalog.files.mark_loaded("a", [file.id], 1)
+    assert catalog.files.pending("a") == []
+    assert catalog.files.pending("b") == catalog.files.loaded("a") == [file]
+    assert catalog.files.pending_counts() == {"b": 1}
+
+
+@pytest.mark.parametrize(
+    ("state", "is_pending"),
+    [
+        (FileState.READY, True),
+        (FileState.PUNCTUATION, True),
+        (FileState.DUPLICATE, False),
+        (FileState.REFUSED, False),
+        (FileState.QUARANTINED, False),
+    ],
+)
+def test_only_what_can_be_loaded_is_pending(catalog: Catalog, state: FileState, is_pending: bool) -> None:
+    catalog.files.register(a_file(state=state), ["t"])
+    assert bool(catalog.files.pending("t")) is is_pending
+    assert catalog.files.pending_counts() == ({"t": 1} if is_pending else {})
+
+
+def test_a_pending_file_that_is_quarantined_is_pending_no_more(catalog: Catalog) -> None:
+    file = catalog.files.register(a_file(), ["t"])
+    catalog.files.set_state(file.id, FileState.QUARANTINED, "gone")
+    assert catalog.files.pending("t") == []
+    assert catalog.files.pending_counts() == {}
+    (troubled,) = catalog.files.in_state(FileState.QUARANTINED)
+    assert (troubled.id, troubled.reason) == (file.id, "gone")
+
+
+def test_a_quarantined_file_that_comes_again_takes_the_place_of_its_old_self(catalog: Catalog) -> None:
+    catalog.files.register(a_file(state=FileState.QUARANTINED, reason="torn"), ["t"])
+    mended = catalog.files.register(a_file(size=20), ["t"])
+    assert catalog.files.in_state(FileState.QUARANTINED) == []
+    assert catalog.files.pending("t") == [mended]
+    assert catalog.files.counts() == {"cpu": {"ready": 1}}
+
+
+def test_a_file_quarantined_after_it_was_announced_can_come_again(catalog: Catalog) -> None:
+    """It was registered as ready, changed before it could be loaded, and is now taken up again."""
+    announced = catalog.files.register(a_file(), ["a", "b"])
+    catalog.files.set_state(announced.id, FileState.QUARANTINED, "changed after it had settled")
+    mended = catalog.files.register(a_file(size=20), ["a", "b"])
+    assert catalog.files.pending("a") == catalog.files.pending("b") == [mended]
+    catalog.files.mark_loaded("a", [mended.id], 1)
+    assert catalog.files.loaded("a") == [mended]
+
+
+def test_an_id_is_never_given_twice(catalog: Catalog) -> None:
+    seen = set()
+    for size in range(5):
+        file = catalog.files.register(a_file(size=size, state=FileState.QUARANTINED), ["t"])
+        assert file.id not in seen
+        seen.add(file.id)
+
+
+def test_a_refused_file_does_not_push_a_quarantined_one_aside(catalog: Catalog) -> None:
+    old = catalog.files.register(a_file(state=FileState.QUARANTINED), ["t"])
+    catalog.files.register(a_file(state=FileState.REFUSED, size=99), ["t"])
+    assert catalog.files.by_path("cpu", "/in/a.csv") == old
+    assert len(catalog.files.in_state(FileState.QUARANTINED, FileState.REFUSED)) == 2
+
+
+def test_a_path_is_known_by_its_newest_record(catalog: Catalog) -> None:
+    catalog.files.register(a_file(size=1, modified_ns=1), ["t"])
+    catalog.files.register(a_file(size=2, modified_ns=2, state=FileState.REFUSED), ["t"])
+    catalog.files.register(a_file("/in/b.csv", size=3, modified_ns=3), ["t"])
+    catalog.files.register(a_file(feed="disk", size=4, modified_ns=4), ["t"])
+    assert catalog.files.known_paths("cpu") == {"/in/a.csv": (2, 2), "/in/b.csv": (3, 3)}
+    assert catalog.files.known_paths("nobody") == {}
+    known = catalog.files.by_path("cpu", "/in/a.csv")
+    assert known is not None
+    assert known.size == 1, "what was refused never took its place"
+
+
+def test_a_touched_file_is_known_by_its_new_time(catalog: Catalog) -> None:
+    file = catalog.files.register(a_file(), ["t"])
+    catalog.files.touch(file.id, 11, 12)
+    assert catalog.files.known_paths("cpu") == {file.path: (11, 12)}
+
+
+def test_content_is_known_by_feed_as_long_as_it_holds_rows(catalog: Catalog) -> None:
+    catalog.files.register(a_file("/in/full", sha256="f" * 64), ["t"])
+    catalog.files.register(a_file("/in/uncounted", sha256="u" * 64, rows=None), ["t"])
+    catalog.files.register(a_file("/in/empty", sha256="e" * 64, rows=0), ["t"])
+    catalog.files.register(a_file("/in/bad", sha256="b" * 64, state=FileState.QUARANTINED), ["t"])
+    catalog.files.register(a_file("/in/mark", sha256="m" * 64, state=FileState.PUNCTUATION), ["t"])
+    known = {letter: catalog.files.has_content("cpu", letter * 64) for letter in "fuebmx"}
+    assert known == {"f": True, "u": True, "e": False, "b": False, "m": False, "x": False}
+    assert not catalog.files.has_content("disk", "f" * 64)
+
+
+def test_a_new_table_adopts_the_files_of_its_feed_and_those_it_knows_stay_as_they_are(catalog: Catalog) -> None:
+    one = catalog.files.register(a_file("/in/1"), ["old"])
+    two = catalog.files.register(a_file("/in/2", state=FileState.PUNCTUATION), ["old"])
+    catalog.files.register(a_file("/in/3", state=FileState.QUARANTINED), ["old"])
+    catalog.files.register(a_file("/in/4", feed="disk"), ["other"])
+    catalog.files.mark_loaded("old", [one.id], 1)
+    for _ in range(2):
+        catalog.files.adopt("new", "cpu")
+        catalog.files.adopt("old", "cpu")
+    assert catalog.files.pending("new") == [one, two]
+    assert catalog.files.pending("old") == [two]
+    assert catalog.files.loaded("old") == [one]
+
+
+def test_what_later_updates_had_loaded_can_be_made_pending_again(catalog: Catalog) -> None:
+    files = [catalog.files.register(a_file(f"/in/{number}"), ["t", "u"]) for number in range(1, 5)]
+    for number, file in enumerate(files, start=1):
+        catalog.files.mark_loaded("t", [file.id], number)
+        catalog.files.mark_loaded("u", [file.id], number)
+    catalog.files.unload_after("t", 2)
+    assert catalog.files.loaded("t") == files[:2]
+    assert catalog.files.pending("t") == files[2:]
+    assert catalog.files.loaded("u") == files
+    catalog.files.unload_after("t", 0)
+    assert catalog.files.pending("t") == files
+
+
+def test_the_rows_to_be_found_in_a_table_are_those_of_the_files_it_has_loaded(catalog: Catalog) -> None:
+    files = [catalog.files.register(a_file(f"/in/{rows}", rows=rows), ["t", "u"]) for rows in (5, 7, None, 11)]
+    mark = catalog.files.register(a_file("/in/mark", rows=1, state=FileState.PUNCTUATION), ["t"])
+    catalog.files.mark_loaded("t", [file.id for file in files[:3]] + [mark.id], 1)
+    assert catalog.files.expected_rows("t") == (3, 12)
+    assert catalog.files.expected_rows("u") == (0, 0)
+
+
+def test_files_are_counted_by_feed_and_state(catalog: Catalog) -> None:
+    for number, state in enumerate((FileState.READY, FileState.READY, FileState.DUPLICATE)):
+        catalog.files.register(a_file(f"/in/{number}", state=state), ["t"])
+    catalog.files.register(a_file(feed="disk"), ["d"])
+    assert catalog.files.counts() == {"cpu": {"ready": 2, "duplicate": 1}, "disk": {"ready": 1}}
+    assert paths(catalog.files.in_state(FileState.READY, feed="disk")) == ["/in/a.csv"]
+    assert len(catalog.files.in_state(FileState.READY)) == 3
+
+
+def test_the_newest_time_stamp_of_a_feed_is_that_of_what_can_be_loaded(catalog: Catalog) -> None:
+    assert catalog.files.latest_timestamp("cpu") is None
+    catalog.files.register(a_file("/in/1", timestamp=None), ["t"])
+    assert catalog.files.latest_timestamp("cpu") is None
+    catalog.files.register(a_file("/in/2", timestamp=-5.0), ["t"])
+    catalog.files.register(a_file("/in/3", timestamp=99.0, state=FileState.QUARANTINED), ["t"])
+    assert catalog.files.latest_timestamp("cpu") == -5.0
+    catalog.files.register(a_file("/in/4", timestamp=7.0, state=FileState.PUNCTUATION), ["t"])
+    assert catalog.files.latest_timestamp("cpu") == 7.0
+
+
+def test_columns_that_a_feed_gains_are_remembered_once_and_in_order(catalog: Catalog) -> None:
+    assert catalog.files.extra_columns("cpu") == ()
+    catalog.files.add_columns("cpu", [Column(name="b", type="string"), Column(name="a", type="int")])
+    catalog.files.add_columns("cpu", [Column(name="a", type="string"), Column(name="c", type="string")])
+    catalog.files.add_columns("disk", [Column(name="z", type="string")])
+    assert [(column.name, column.type) for column in catalog.files.extra_columns("cpu")] == [
+        ("b", "string"),
+        ("a", "int"),
+        ("c", "string"),
+    ]
+
+
+def test_what_is_registered_survives_a_restart(catalog: Catalog, url: str) -> None:
+    file = catalog.files.register(a_file(), ["t"])
+    again = Catalog.open(url)
+    assert again.files.pending("t") == [file]
+    again.close()

@@ -1,0 +1,217 @@
+"""The command line as a user types it: output, exit codes, messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def freshtide(*words: str, at: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "freshtide", *words],
+        cwd=at,
+        env={**os.environ, "COLUMNS": "200", **environment},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+def answer(*words: str, at: Path, code: int = 0) -> Any:
+    """What a command prints with --json."""
+    done = freshtide(*words, "--json", at=at)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A starter project that has run once."""
+    folder = tmp_path_factory.mktemp("cli") / "shop"
+    created = freshtide("init", "shop", at=folder.parent)
+    assert created.returncode == 0, created.stderr
+    summary = answer("run", "--once", at=folder)
+    assert summary["updates"] >= 4
+    assert summary["failed"] == {}
+    return folder
+
+
+def broken(folder: Path, file: str, text: str) -> Path:
+    """A starter project with something wrong in it."""
+    assert freshtide("init", str(folder), at=folder.parent).returncode == 0
+    (folder / file).write_text(text)
+    return folder
+
+
+def test_status_shows_every_table_and_its_sources_first(shop: Path) -> None:
+    tables = answer("status", at=shop)["tables"]
+    names = [table["name"] for table in tables]
+    assert names[0] == "orders"
+    assert {"orders_per_hour", "large_orders"} <= set(names)
+    assert all(table["updates"] == 1 and table["pending"] == 0 for table in tables)
+    assert all(name in freshtide("status", at=shop).stdout for name in names)
+
+
+def test_status_can_be_narrowed_to_some_tables(shop: Path) -> None:
+    tables = answer("status", "--select", "+orders_per_hour", at=shop)["tables"]
+    assert [table["name"] for table in tables] == ["orders", "orders_per_hour"]
+
+
+def test_counts_prove_that_no_row_is_lost(shop: Path) -> None:
+    (count,) = answer("status", "--counts", at=shop)["counts"]
+    samples = (shop / "landing" / "orders").glob("*.csv")
+    assert count["arrived"] == count["in_table"] == sum(len(f.read_text().splitlines()) - 1 for f in samples)
+    assert count["unaccounted"] == 0
+
+
+def test_freshness_ends_with_1_when_a_target_lag_is_broken(shop: Path) -> None:
+    tables = {table["name"]: table for table in answer("freshness", at=shop, code=1)["tables"]}
+    assert tables["orders_per_hour"]["within_target"] is False
+    assert answer("freshness", "-s", "large_orders", at=shop)["tables"][0]["within_target"] is None
+
+
+def test_explain_names_the_source_that_holds_a_table_back(shop: Path) -> None:
+    told = answer("explain", "orders_per_hour", at=shop)
+    assert told["limited_by"] == ["orders_per_hour", "orders"]
+    assert any("'orders'" in sentence for sentence in told["sentences"])
+
+
+def test_query_answers_with_rows(shop: Path) -> None:
+    told = answer("query", "SELECT count(*) AS n FROM orders", "--stable", at=shop)
+    assert told["columns"] == ["n"]
+    assert told["rows"][0]["n"] > 0
+    assert told["as_of"] is not None
+
+
+def test_audit_passes_on_every_view(shop: Path) -> None:
+    results = answer("audit", at=shop)
+    assert len(results) >= 3
+    assert all(result["passed"] for result in results)
+
+
+def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_can_be_retried(shop: Path) -> None:
+    bad = shop / "landing" / "orders" / "bad.csv"
+    bad.write_bytes(b"order_id,ordered_at\xff\n")
+    os.utime(bad, (1, 1))
+    assert answer("run", "--once", at=shop)["failed"] == {}
+    (feed,) = answer("feeds", at=shop)
+    (trouble,) = feed["troubled"]
+    assert trouble["path"].endswith("bad.csv")
+    assert trouble["reason"]
+    bad.write_text("order_id,ordered_at,customer,amount\n99,2026-05-01T11:00:00Z,zoe,5.00\n")
+    answer("feeds", "retry", "bad.csv", at=shop)
+    answer("run", "--once", at=shop)
+    told = answer("query", "SELECT customer FROM orders WHERE order_id = 99", at=shop)
+    assert told["rows"] == [{"customer": "zoe"}]
+
+
+def test_pause_and_resume_are_remembered_between_runs(shop: Path) -> None:
+    answer("pause", "large_orders", at=shop)
+    statuses = {table["name"]: table["status"] for table in answer("status", at=shop)["tables"]}
+    assert statuses["large_orders"] == "paused"
+    answer("resume", "large_orders", at=shop)
+    statuses = {table["name"]: table["status"] for table in answer("status", at=shop)["tables"]}
+    assert statuses["large_orders"] == "active"
+
+
+def test_backfill_rebuilds_a_table_and_its_dependents(shop: Path) -> None:
+    assert "rebuilt" in answer("backfill", "orders", at=shop)["message"]
+    assert all(result["passed"] for result in answer("audit", at=shop))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        (
+            "tables/typo.sql",
+            "CREATE MATERIALIZED VIEW v AS\nSELECT * FROM ordres",
+            ["tables/typo.sql:2", "ordres", "Did you mean 'orders'?"],
+        ),
+        (
+            "tables/lag.sql",
+            "CREATE MATERIALIZED VIEW v\nTBLPROPERTIES ('target_lag'='soon')\nAS SELECT * FROM orders",
+            ["tables/lag.sql:2", "'soon' is not a duration"],
+        ),
+        (
+            "tables/append.sql",
+            "CREATE MATERIALIZED VIEW v TBLPROPERTIES ('maintain'='append') AS SELECT customer FROM orders",
+            ["tables/append.sql:1", "time column"],
+        ),
+        ("tables/syntax.sql", "CREATE MATERIALIZED VIEW v AS\nSELECT FROM WHERE", ["tables/syntax.sql:2"]),
+        ("freshtide.yml", "name: shop\ntraks: 3\n", ["freshtide.yml:2", "traks", "tracks"]),
+        ("tables/raises.py", "x = 1\nraise ValueError('no luck')\n", ["tables/raises.py:2", "no luck"]),
+    ],
+)
+def test_a_wrong_project_gets_file_line_and_way_out_and_exit_code_2(
+    tmp_path: Path, file: str, text: str, told: list[str]
+) -> None:
+    folder = broken(tmp_path / "shop", file, text)
+    done = freshtide("run", "--once", at=folder)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    for words in told:
+        assert words in done.stderr
+    assert not (folder / "warehouse").exists(), "nothing runs on an invalid project"
+
+
+def test_validate_finds_columns_that_spark_cannot_resolve(tmp_path: Path) -> None:
+    text = "CREATE MATERIALIZED VIEW v AS\nSELECT ordered_at,\n  amuont\nFROM orders"
+    folder = broken(tmp_path / "shop", "tables/typo.sql", text)
+    done = freshtide("validate", at=folder)
+    assert done.returncode == 2
+    assert "tables/typo.sql:3" in done.stderr
+    assert "`amount`" in done.stderr
+
+
+def test_a_folder_that_is_no_project_is_told_so(tmp_path: Path) -> None:
+    done = freshtide("status", at=tmp_path)
+    assert done.returncode == 2
+    assert "freshtide init" in done.stderr
+
+
+def test_an_unknown_table_gets_a_suggestion(shop: Path) -> None:
+    done = freshtide("explain", "ordres", at=shop)
+    assert done.returncode == 1
+    assert "Did you mean 'orders'?" in done.stderr
+
+
+def test_debug_shows_the_traceback(shop: Path) -> None:
+    assert "Traceback" in freshtide("explain", "ordres", "--debug", at=shop).stderr
+
+
+def test_doctor_says_what_is_missing_and_what_to_do(shop: Path, tmp_path: Path) -> None:
+    fine = {finding["check"]: finding for finding in answer("doctor", at=shop)}
+    assert fine["Java"]["ok"]
+    done = freshtide("doctor", "--json", at=shop, PATH=str(tmp_path), JAVA_HOME=str(tmp_path))
+    assert done.returncode == 1
+    missing = {finding["check"]: finding for finding in json.loads(done.stdout)}
+    assert not missing["Java"]["ok"]
+    assert "Install Java" in missing["Java"]["way_out"]
+
+
+def test_a_second_run_of_the_same_warehouse_is_refused(shop: Path) -> None:
+    first = subprocess.Popen(
+        [sys.executable, "-m", "freshtide", "run", "--for", "60s", "--json"],
+        cwd=shop,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        lock = shop / ".freshtide" / "run.lock"
+        while lock.read_text() != str(first.pid):
+            assert first.poll() is None, "the first run has ended"
+        done = freshtide("run", "--once", at=shop)
+        assert done.returncode == 1
+        assert str(first.pid) in done.stderr
+        assert "paused" in answer("pause", "large_orders", at=shop)["message"]
+        answer("resume", "large_orders", at=shop)
+    finally:
+        first.terminate()
+        assert first.wait(60) == 0

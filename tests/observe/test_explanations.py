@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from freshtide.core.errors import UnknownTableError
+
+from .shop import Shop, write_project
+
+
+def test_a_table_that_was_never_loaded_is_said_to_be_so(shop: Shop) -> None:
+    first, *rest = shop.explains("orders").sentences
+    assert first == "'orders' has never been updated."
+    assert rest == ["No file has arrived in 'orders_feed' yet (landing/orders/*.csv)."]
+
+
+def test_a_base_table_with_files_that_wait_says_how_many_and_how_long(shop: Shop) -> None:
+    shop.is_fresh("orders", -700.0)
+    shop.arrives("orders", "/in/1", -400.0, at=-90.0)
+    shop.arrives("orders", "/in/2", -100.0, at=-30.0)
+    told = shop.says("orders")
+    assert "'orders' is 11m 40s stale: it holds everything up to 2026-05-01T11:48:20Z." in told
+    assert "That is beyond its target lag of 10m." in told
+    assert "2 files of 'orders_feed' wait to be loaded, the oldest for 1m 30s." in told
+    assert "It is first in the queue" in told
+
+
+def test_a_single_file_is_one_file(shop: Shop) -> None:
+    shop.arrives("orders", "/in/1", -5.0, at=-5.0)
+    assert "1 file of 'orders_feed' wait" in shop.says("orders")
+
+
+def test_a_base_table_that_has_all_there_is_points_to_its_feed(shop: Shop) -> None:
+    shop.is_fresh("orders", -240.0)
+    file = shop.arrives("orders", "/in/1", -240.0)
+    shop.catalog.files.mark_loaded("orders", [file.id], 1)
+    told = shop.says("orders")
+    assert "That is within its target lag of 10m." in told
+    assert "Everything that has arrived in 'orders_feed' is loaded; its newest file is stamped 4m ago." in told
+    assert "It should bring one every 5m." in told
+    assert "queue" not in told
+
+
+def test_a_view_held_back_by_a_slow_source_names_it_down_to_the_base_table(shop: Shop) -> None:
+    shop.is_fresh("orders", -60.0)
+    shop.is_fresh("clicks", -7_200.0)
+    shop.is_fresh("sales", -7_200.0)
+    shop.is_fresh("large_sales", -7_200.0)
+    explained = shop.explains("large_sales")
+    assert explained.limited_by == ("large_sales", "sales", "clicks")
+    told = " ".join(explained.sentences)
+    assert "Its least fresh source is 'sales', 2h stale." in told
+    assert "It has caught up with it and can get no fresher before that moves." in told
+    assert "What holds that back in turn: sales <- clicks." in told
+    assert "It has no target lag." in told
+    assert "'sales' is 2h stale" in shop.says("sales")
+    assert "That is beyond its target lag of 1h." in shop.says("sales")
+
+
+def test_a_view_is_limited_by_the_source_that_is_least_safe(shop: Shop) -> None:
+    shop.is_fresh("orders", 0.0, safe=-900.0)
+    shop.is_fresh("clicks", -300.0)
+    assert shop.explains("sales").limited_by == ("sales", "orders")
+
+
+def test_a_view_with_a_source_without_data_says_which(shop: Shop) -> None:
+    shop.is_fresh("orders", -60.0)
+    explained = shop.explains("sales")
+    assert explained.limited_by == ("sales", "clicks")
+    assert "Its source 'clicks' has no data yet." in explained.sentences
+
+
+def test_a_view_that_could_be_updated_is_not_said_to_have_caught_up(shop: Shop) -> None:
+    shop.is_fresh("orders", 60.0)
+    shop.is_fresh("hourly", -3_600.000001)
+    told = shop.says("hourly")
+    assert "caught up" not in told, "an hour has closed that it does not show yet"
+    assert "It is first in the queue" in told
+
+
+def test_a_paused_table_says_how_to_let_it_go_on(shop: Shop) -> None:
+    shop.is_fresh("orders", -60.0, status="paused")
+    shop.arrives("orders", "/in/1", 0.0)
+    explained = shop.explains("orders")
+    assert "It is paused: `freshtide resume orders` lets it go on." in explained.sentences
+    assert "orders" not in [entry["table"] for entry in explained.queue]
+
+
+def test_a_failed_table_says_why_and_what_to_do(shop: Shop) -> None:
+    shop.is_fresh("orders", -60.0, status="failed", reason="disk full")
+    assert "It has failed and waits for `freshtide resume orders`: disk full" in shop.explains("orders").sentences
+
+
+def test_a_table_that_is_being_updated_says_where_and_for_how_long(shop: Shop) -> None:
+    shop.arrives("orders", "/in/1", 0.0)
+    shop.runs("orders", since=-75.0, track=1)
+    explained = shop.explains("orders")
+    assert "It is being updated on track 1, for 1m 15s now." in explained.sentences
+    assert explained.queue == (), "what runs does not wait"
+
+
+def test_a_table_further_back_in_the_queue_says_who_goes_first_and_why(shop: Shop) -> None:
+    for name in ("orders", "clicks", "sales", "large_sales", "hourly"):
+        shop.is_fresh(name, -60.0)
+    shop.arrives("orders", "/in/1", 0.0)
+    shop.arrives("clicks", "/in/2", 0.0)
+    explained = shop.explains("clicks")
+    assert [entry["table"] for entry in explained.queue] == ["orders", "clicks"]
+    told = " ".join(explained.sentences)
+    assert "It is number 2 of 2 in the queue. 'orders' goes first, because it gains" in told
+    assert "priority 5 x 60.0s" in told
+    assert "for 'clicks': it gains" in told
+    first, second = explained.queue
+    assert first["benefit"] == pytest.approx(5 * second["benefit"])
+    assert (first["delta"], second["delta"]) == (60.0, 60.0)
+
+
+def test_a_file_that_names_no_time_does_not_look_like_decades_of_data(shop: Shop) -> None:
+    shop.arrives("clicks", "/in/1", None)
+    shop.arrives("clicks", "/in/2", -30.0)
+    (entry,) = shop.explains("clicks").queue
+    assert entry["delta"] == 3_600.0, "the first data of a table stands for one period"
+
+
+def test_under_fifo_the_queue_is_explained_by_waiting(tmp_path: Path) -> None:
+    shop = Shop.open(write_project(tmp_path, ordering="fifo"))
+    shop.arrives("orders", "/in/1", 0.0)
+    assert "It is first in the queue: it has been waiting longest." in shop.explains("orders").sentences
+    shop.close()
+
+
+def test_the_last_decision_is_told_with_those_it_was_preferred_to(shop: Shop) -> None:
+    decision = {
+        "ordering": "max-benefit",
+        "benefit": 12.5,
+        "runners_up": [{"table": "clicks", "benefit": 2.0}, {"table": "sales", "benefit": 0.5}],
+    }
+    number = shop.runs("orders", since=-10.0, decision=decision)
+    shop.catalog.updates.finish(number, at=shop.status(-7.5).at, freshness=None, rows=0)
+    assert shop.explains("orders").sentences[-1] == (
+        "Its last update was chosen by max-benefit with benefit 12.5 ahead of clicks (2), sales (0.5) and took 2.50s."
+    )
+
+
+def test_a_last_update_that_failed_says_why(shop: Shop) -> None:
+    decision = {"ordering": "fifo", "benefit": 1.0, "runners_up": []}
+    number = shop.runs("orders", since=-10.0, decision=decision)
+    shop.catalog.updates.fail(number, at=shop.status(-9.0).at, error="disk full")
+    assert shop.explains("orders").sentences[-1].endswith("ahead of nobody and took 1.00s. It failed: disk full")
+
+
+def test_a_table_that_nobody_declared_cannot_be_explained(shop: Shop) -> None:
+    with pytest.raises(UnknownTableError, match="Did you mean 'sales'"):
+        shop.explains("salse")
+
+
+def test_an_explanation_can_be_written_as_json(shop: Shop) -> None:
+    shop.arrives("orders", "/in/1", 0.0)
+    written = json.loads(json.dumps(shop.explains("orders").as_json()))
+    assert written["table"] == "orders"
+    assert written["limited_by"] == ["orders"]
+    assert written["queue"][0]["table"] == "orders"
+    assert written["sentences"][0] == "'orders' has never been updated."
