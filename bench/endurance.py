@@ -47,7 +47,7 @@ class _Window:
 
 
 def run(folder: Path, *, quick: bool) -> Report:
-    windows, size, warm_up = (3, 10, 10) if quick else (10, 100, 50)
+    windows, size, warm_up = (3, 10, 10) if quick else (10, 100, 200)
     spark = start_session({}, log=folder / "spark.log")
     found: list[_Window] = []
     # A short poll: what is measured is the work, not the waiting for the next look.

@@ -146,11 +146,6 @@ class FileLedger:
         with self._engine.begin() as connection:
             connection.execute(update(files).where(files.c.id == file_id).values(state=state, reason=reason))
 
-    def touch(self, file_id: int, size: int, modified_ns: int) -> None:
-        """A file whose content is the same has another modification time."""
-        with self._engine.begin() as connection:
-            connection.execute(update(files).where(files.c.id == file_id).values(size=size, modified_ns=modified_ns))
-
     def in_state(self, *states: FileState, feed: str | None = None) -> list[FeedFile]:
         query = select(files).where(files.c.state.in_(states)).order_by(files.c.id)
         return self._select(query if feed is None else query.where(files.c.feed == feed))

@@ -52,6 +52,17 @@ class TableStates:
             if not changed.rowcount:
                 connection.execute(insert(tables).values(values))
 
+    def advance(self, row: TableRow) -> None:
+        """Write what an update has changed; status and costs are other threads' to write."""
+        kept = {"name", "status", "reason", "cost"}
+        values = {key: value for key, value in asdict(row).items() if key not in kept}
+        with self._engine.begin() as connection:
+            connection.execute(update(tables).where(tables.c.name == row.name).values(values))
+
+    def set_cost(self, name: str, cost: CostModel) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(update(tables).where(tables.c.name == name).values(cost=asdict(cost)))
+
     def set_status(self, name: str, status: str, reason: str | None = None) -> None:
         with self._engine.begin() as connection:
             connection.execute(update(tables).where(tables.c.name == name).values(status=status, reason=reason))

@@ -46,7 +46,7 @@ def demo(
         generator = Generator(folder, seed=seed, start=began)
 
         def generate(stop: threading.Event) -> None:
-            feed_live(generator, clock, stop)
+            feed_live(generator, clock, stop).join()
 
         report = run_in_foreground(warehouse, seconds=seconds, meanwhile=generate)
         ended = clock.now()

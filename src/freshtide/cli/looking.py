@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,6 +39,7 @@ def status(
     project: ProjectOption = HERE,
     select: SelectOption = None,
     counts: Annotated[bool, typer.Option("--counts", help="Prove that no row is lost.")] = False,
+    svg: Annotated[Path | None, typer.Option(help="Save what is shown as a picture.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show every table: staleness, target lag, freshness, what waits, what runs."""
@@ -49,6 +51,8 @@ def status(
             from freshtide.storage import Store
 
             counted = count_rows(loaded, catalog, Store(Places(loaded).tables), chosen)
+    if svg is not None:
+        console.record = True
     if as_json:
         shown = now.as_json()
         if counts:
@@ -61,6 +65,8 @@ def status(
         troubled = [file for feed in now.feeds for file in feed.troubled]
         if troubled:
             console.print(f"[yellow]{len(troubled)} files in trouble: `freshtide feeds` tells why.[/yellow]")
+    if svg is not None:
+        console.save_svg(str(svg), title=f"freshtide status · {now.name}")
     if any(count.unaccounted for count in counted):
         errors.print("[red]Rows are unaccounted for.[/red] If a run is going on, ask again when it is idle.")
         raise typer.Exit(1)

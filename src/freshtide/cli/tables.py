@@ -15,21 +15,21 @@ def status_table(status: WarehouseStatus, *, title: str | None = None) -> Table:
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for name, justify in (
         ("Table", "left"),
-        ("Staleness", "right"),
+        ("Stale", "right"),
         ("Target", "right"),
         ("Fresh up to", "left"),
-        ("Pending", "right"),
+        ("Waiting", "right"),
         ("Updates", "right"),
         ("Mean", "right"),
         ("Now", "left"),
     ):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column(name, justify=justify, no_wrap=name != "Now")  # type: ignore[arg-type]
     for report in status.tables:
         table.add_row(
             "  " * report.level + report.name,
             _staleness(report),
             duration(report.target_lag),
-            "–" if report.freshness is None else datetime_of(report.freshness).strftime("%Y-%m-%d %H:%M:%S"),
+            "–" if report.freshness is None else _moment(report.freshness, status.at),
             str(report.pending or "–"),
             str(report.updates),
             "–" if report.mean_seconds is None else f"{report.mean_seconds:.2f}s",
@@ -53,6 +53,13 @@ def counts_table(counts: list[RowCount]) -> Table:
     return table
 
 
+def _moment(instant: float, now: float) -> str:
+    """The time of day, with the date only where it is another day's."""
+    moment = datetime_of(instant)
+    same_day = moment.date() == datetime_of(now).date()
+    return moment.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M")
+
+
 def _staleness(report: TableReport) -> str:
     colour = {True: "green", False: "red", None: "default"}[report.within_target]
     return f"[{colour}]{duration(report.staleness)}[/{colour}]"
@@ -60,7 +67,7 @@ def _staleness(report: TableReport) -> str:
 
 def _doing(report: TableReport, now: float) -> str:
     if report.running_on is not None and report.running_since is not None:
-        return f"[cyan]track {report.running_on}, {now - report.running_since:.1f}s[/cyan]"
+        return f"[cyan]track {report.running_on}, {max(0.0, now - report.running_since):.1f}s[/cyan]"
     if report.status == "failed":
         return f"[red]failed[/red] {escape((report.reason or '')[:60])}"
     if report.status == "paused":

@@ -6,7 +6,7 @@ import heapq
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from freshtide.catalog import Catalog, Request, RequestKind
 from freshtide.clock import SystemClock
@@ -107,12 +107,12 @@ class Engine:
         while self._timers and self._timers[0] <= now:
             heapq.heappop(self._timers)
             events.append(TimerFired())
-        self._note(events)
         commands = self._scheduler.handle(events, now)
         if events or commands:
             self._trace.write(now, events, commands)
         for command in commands:
             self._carry_out(command)
+        self._book(events)
 
     def _gather(self, wait: float) -> list[Event]:
         """All that has happened, after waiting for at least one thing to happen."""
@@ -126,14 +126,12 @@ class Engine:
         except queue.Empty:
             return events
 
-    def _note(self, events: list[Event]) -> None:
+    def _book(self, events: list[Event]) -> None:
+        """Keep what the scheduler has learnt, once everything it decided is under way."""
         for event in events:
             if isinstance(event, UpdateFinished):
                 self._report.updates += 1
-                row = self._catalog.tables.get(event.table)
-                cost = self._scheduler.costs()[event.table]
-                if cost != row.cost:
-                    self._catalog.tables.put(replace(row, cost=cost))
+                self._catalog.tables.set_cost(event.table, self._scheduler.cost(event.table))
                 if event.revised:
                     self._backfills.rebuilt(event.table)
 
@@ -197,9 +195,8 @@ class Engine:
         return f"{path} is not quarantined."
 
     def _book_late_finishers(self) -> None:
-        """Updates that finished while the loop was ending have been committed: learn their costs too."""
+        """Updates that finished while the loop was ending have been committed: count them too."""
         events: list[Event] = []
         while not self._events.empty():
             events.append(self._events.get())
-        finished = [event for event in events if isinstance(event, UpdateFinished)]
-        self._note([*finished])
+        self._book(events)

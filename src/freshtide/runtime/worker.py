@@ -63,7 +63,7 @@ class UpdateWorker:
         row = self._catalog.tables.get(table.name)
         if outcome is not None:
             row = after_update(row, outcome.record, outcome.version)
-            self._catalog.tables.put(row)
+            self._catalog.tables.advance(row)
         now = self._clock.now()
         rows = outcome.rows if outcome else 0
         self._catalog.updates.finish(update, at=now, freshness=row.freshness, rows=rows)

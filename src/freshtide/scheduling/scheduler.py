@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -159,8 +159,9 @@ class Scheduler:
         """Whether a failed update is still to be tried again."""
         return bool(self._retrying)
 
-    def costs(self) -> Mapping[str, CostModel]:
-        return {name: state.cost for name, state in self._states.items()}
+    def cost(self, table: str) -> CostModel:
+        """What has been learnt of a table's execution times."""
+        return self._states[table].cost
 
     def _apply(self, event: Event, now: float) -> list[Command]:
         match event:

@@ -21,11 +21,12 @@ _REQUIRED = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-    # Updates are many and small: a shuffle into the default 200 partitions would cost more than the work.
-    "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+# Updates are many and small: a shuffle into Spark's default number of partitions would cost more than the work.
+_SHUFFLE, _SPARKS_DEFAULT, _OURS = "spark.sql.shuffle.partitions", "200", str(max(2, os.cpu_count() or 2))
 _DEFAULTS = {
+    _SHUFFLE: _OURS,
     "spark.master": "local[*]",
     "spark.app.name": "freshtide",
     "spark.driver.memory": "2g",
@@ -88,6 +89,8 @@ class SparkTracks:
             session = self.root.newSession()
             for name, value in _REQUIRED.items():
                 session.conf.set(name, value)
+            chosen = self.root.conf.get(_SHUFFLE, _SPARKS_DEFAULT) or _SPARKS_DEFAULT
+            session.conf.set(_SHUFFLE, _OURS if chosen == _SPARKS_DEFAULT else chosen)
             session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
             self._local.session = session
         return session
