@@ -120,12 +120,6 @@ def test_a_path_is_known_by_its_newest_record(catalog: Catalog) -> None:
     assert known.size == 1, "what was refused never took its place"
 
 
-def test_a_touched_file_is_known_by_its_new_time(catalog: Catalog) -> None:
-    file = catalog.files.register(a_file(), ["t"])
-    catalog.files.touch(file.id, 11, 12)
-    assert catalog.files.known_paths("cpu") == {file.path: (11, 12)}
-
-
 def test_content_is_known_by_feed_as_long_as_it_holds_rows(catalog: Catalog) -> None:
     catalog.files.register(a_file("/in/full", sha256="f" * 64), ["t"])
     catalog.files.register(a_file("/in/uncounted", sha256="u" * 64, rows=None), ["t"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -188,9 +189,14 @@ def _changed_since_arrival(file: FeedFile) -> str | None:
         found = Path(file.path).stat()
     except OSError:
         return "It was gone before it could be loaded. Put it back and run `freshtide feeds retry`."
-    if (found.st_size, found.st_mtime_ns) != (file.size, file.modified_ns):
+    if (found.st_size, found.st_mtime_ns) != (file.size, file.modified_ns) and _hash(file.path) != file.sha256:
         return "It was changed after it had settled, before it was loaded. Check it and run `freshtide feeds retry`."
     return None
+
+
+def _hash(path: str) -> str:
+    with Path(path).open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _pool(track: int) -> str:
