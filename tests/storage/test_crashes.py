@@ -89,6 +89,17 @@ def test_however_a_compaction_is_cut_off_no_row_is_lost_or_doubled(tmp_path: Pat
         assert snapshot.number == 16
 
 
+def test_a_compaction_that_is_whole_is_kept(tmp_path: Path) -> None:
+    table = opened(tmp_path / "t")
+    for number in range(1, 17):
+        commit(table, number, rows(number))
+    assert compact(table, at=AT)
+    snapshot = opened(table.folder).recover()
+    assert snapshot is not None
+    assert len(snapshot.files) == 1
+    assert held(snapshot) == list(range(1, 17))
+
+
 def test_a_whole_log_is_left_as_it_is(table: StoredTable) -> None:
     commit(table, 3, rows(6, kind=["separator\u2028and\u0085more"]), by=("kind",))
     commit(table, 4, rows(7, kind=["a"], extra=["column"]), by=("kind",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from freshtide.catalog.files import FileLedger
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.schema import metadata
-from freshtide.catalog.tables import TableStates
+from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog
 from freshtide.core.errors import FreshtideError
 
@@ -51,6 +52,13 @@ class Catalog:
                 way_out="Check `catalog` in freshtide.yml; without it a SQLite file in .freshtide/ is used.",
             ) from error
         return cls(engine)
+
+    def book_update(self, row: TableRow, update_id: int, *, file_ids: Iterable[int], rows: int, at: float) -> None:
+        """Write down a committed update: the table's progress, the files it loaded and the update itself, at once."""
+        with self._engine.begin() as connection:
+            self.files.mark_loaded(row.name, file_ids, row.number, within=connection)
+            self.tables.advance(row, within=connection)
+            self.updates.finish(update_id, at=at, freshness=row.freshness, rows=rows, within=connection)
 
     def close(self) -> None:
         self._engine.dispose()

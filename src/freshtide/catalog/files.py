@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Engine, RowMapping, and_, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, RowMapping, and_, delete, func, insert, select, update
 
 from freshtide.catalog.schema import feed_columns, files, loads
+from freshtide.catalog.transactions import transaction
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Column
 
@@ -116,8 +117,10 @@ class FileLedger:
             count, rows = connection.execute(query).one()
             return int(count), int(rows)
 
-    def mark_loaded(self, table: str, file_ids: Iterable[int], number: int) -> None:
-        with self._engine.begin() as connection:
+    def mark_loaded(
+        self, table: str, file_ids: Iterable[int], number: int, *, within: Connection | None = None
+    ) -> None:
+        with transaction(self._engine, within) as connection:
             for file_id in file_ids:
                 connection.execute(
                     update(loads).where(loads.c.table_name == table, loads.c.file_id == file_id).values(number=number)

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from freshtide.catalog.schema import tables
+from freshtide.catalog.transactions import transaction
 from freshtide.core.costs import CostModel
 
 
@@ -52,11 +53,11 @@ class TableStates:
             if not changed.rowcount:
                 connection.execute(insert(tables).values(values))
 
-    def advance(self, row: TableRow) -> None:
+    def advance(self, row: TableRow, *, within: Connection | None = None) -> None:
         """Write what an update has changed; status and costs are other threads' to write."""
         kept = {"name", "status", "reason", "cost"}
         values = {key: value for key, value in asdict(row).items() if key not in kept}
-        with self._engine.begin() as connection:
+        with transaction(self._engine, within) as connection:
             connection.execute(update(tables).where(tables.c.name == row.name).values(values))
 
     def set_cost(self, name: str, cost: CostModel) -> None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Engine, func, insert, select, update
+from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from freshtide.catalog.schema import updates
+from freshtide.catalog.transactions import transaction
 
 
 class UpdateStatus(StrEnum):
@@ -55,11 +56,14 @@ class UpdateLog:
             assert result.inserted_primary_key is not None
             return int(result.inserted_primary_key[0])
 
-    def finish(self, update_id: int, *, at: float, freshness: float | None, rows: int) -> None:
-        self._set(update_id, status=UpdateStatus.DONE, finished_at=at, freshness=freshness, rows=rows)
+    def finish(
+        self, update_id: int, *, at: float, freshness: float | None, rows: int, within: Connection | None = None
+    ) -> None:
+        values = {"status": UpdateStatus.DONE, "finished_at": at, "freshness": freshness, "rows": rows}
+        self._set(update_id, values, within)
 
     def fail(self, update_id: int, *, at: float, error: str) -> None:
-        self._set(update_id, status=UpdateStatus.FAILED, finished_at=at, error=error)
+        self._set(update_id, {"status": UpdateStatus.FAILED, "finished_at": at, "error": error})
 
     def interrupt_running(self, at: float) -> None:
         """What is still marked as running belonged to a process that is gone."""
@@ -102,8 +106,8 @@ class UpdateLog:
         )
         return self._select(query)
 
-    def _set(self, update_id: int, **values: object) -> None:
-        with self._engine.begin() as connection:
+    def _set(self, update_id: int, values: dict[str, object], within: Connection | None = None) -> None:
+        with transaction(self._engine, within) as connection:
             connection.execute(update(updates).where(updates.c.id == update_id).values(values))
 
     def _select(self, query: Any) -> list[UpdateRow]:

@@ -13,6 +13,7 @@ from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import FeedSet
 
+_ASK_EVERY = 0.25
 _ANNOUNCED = (FileState.READY, FileState.PUNCTUATION)
 
 
@@ -38,6 +39,7 @@ class ArrivalWatcher:
         self._poll = poll
         self._clock = clock
         self._last_request = 0
+        self._asked_at = 0.0
         self._stop = threading.Event()
         self._quiet = threading.Event()
         self._thread = threading.Thread(target=self._run, name="arrivals", daemon=True)
@@ -64,16 +66,25 @@ class ArrivalWatcher:
             self.fault = error
 
     def _look(self) -> None:
-        asked = self._catalog.requests.open_after(self._last_request)
-        for request in asked:
-            self._last_request = request.id
-            self._on_request(request)
-        found = self._feeds.poll(self._clock.now())
+        now = self._clock.now()
+        asked = self._ask(now)
+        found = self._feeds.poll(now)
         if found:
             self._quiet.clear()
             self.register(found)
         elif not asked and not self._feeds.settling:
             self._quiet.set()
+
+    def _ask(self, now: float) -> bool:
+        """Take up requests from other terminals, not quite as often as files are looked for."""
+        if now - self._asked_at < _ASK_EVERY:
+            return False
+        self._asked_at = now
+        requests = self._catalog.requests.open_after(self._last_request)
+        for request in requests:
+            self._last_request = request.id
+            self._on_request(request)
+        return bool(requests)
 
     def register(self, found: list[FeedFile]) -> None:
         """Write arrivals into the catalog, then announce those that can be loaded."""

@@ -92,14 +92,19 @@ class Engine:
             self._turn(longest_wait=0.0)
             while not stop.is_set() and not (once and self._done()) and not (until is not None and until()):
                 self._turn()
-                if self._arrivals.fault is not None:
-                    raise self._arrivals.fault
+                self._raise_faults()
         finally:
             self._arrivals.stop()
             self._tracks.stop()
             self._book_late_finishers()
             self._trace.close()
         return self._report
+
+    def _raise_faults(self) -> None:
+        """What went wrong in another thread and was nobody's to handle ends the run."""
+        for fault in (self._arrivals.fault, self._tracks.fault):
+            if fault is not None:
+                raise fault
 
     def _turn(self, longest_wait: float = _LONGEST_WAIT) -> None:
         events = self._gather(longest_wait)

@@ -26,6 +26,7 @@ class TrackThreads:
             threading.Thread(target=self._run, args=(orders,), name=f"track-{track}", daemon=True)
             for track, orders in enumerate(self._orders)
         ]
+        self.fault: BaseException | None = None
         for thread in self._threads:
             thread.start()
 
@@ -40,6 +41,9 @@ class TrackThreads:
             thread.join()
 
     def _run(self, orders: queue.SimpleQueue[StartUpdate | None]) -> None:
-        while (command := orders.get()) is not None:
-            for event in self._carry_out(command):
-                self._events.put(event)
+        try:
+            while (command := orders.get()) is not None:
+                for event in self._carry_out(command):
+                    self._events.put(event)
+        except BaseException as error:
+            self.fault = error

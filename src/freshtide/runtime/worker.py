@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
@@ -23,6 +23,14 @@ from freshtide.storage import Store, UpdateRecord
 
 # One Spark job lists and opens every file of a load: beyond this many the rest waits for the next update.
 _FILES_PER_LOAD = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    """What came of an update; without an outcome there was nothing to do after all."""
+
+    outcome: UpdateOutcome | None = None
+    files: tuple[FeedFile, ...] = ()
 
 
 class UpdateWorker:
@@ -51,36 +59,33 @@ class UpdateWorker:
         started = self._clock.now()
         update = self._catalog.updates.start(self._row(command, started))
         try:
-            outcome = self._load(table, command) if table.is_base else self._refresh(table, command)
+            done = self._load(table, command) if table.is_base else self._refresh(table, command)
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
             self._catalog.updates.fail(update, at=self._clock.now(), error=reason)
             return [UpdateFailed(table=table.name, track=command.track, reason=reason)]
-        return self._finished(table, command, outcome, update=update, started=started)
+        finished = self._book(table, command, done, update=update, started=started)
+        return [finished, *self._left_over(table, command, done)]
 
-    def _finished(
-        self, table: Table, command: StartUpdate, outcome: UpdateOutcome | None, *, update: int, started: float
-    ) -> list[Event]:
+    def _book(self, table: Table, command: StartUpdate, done: _Done, *, update: int, started: float) -> UpdateFinished:
         row = self._catalog.tables.get(table.name)
-        if outcome is not None:
-            row = after_update(row, outcome.record, outcome.version)
-            self._catalog.tables.advance(row)
+        if done.outcome is not None:
+            row = after_update(row, done.outcome.record, done.outcome.version)
         now = self._clock.now()
-        rows = outcome.rows if outcome else 0
-        self._catalog.updates.finish(update, at=now, freshness=row.freshness, rows=rows)
-        done = UpdateFinished(
+        rows = done.outcome.rows if done.outcome else 0
+        self._catalog.book_update(row, update, file_ids=[file.id for file in done.files], rows=rows, at=now)
+        return UpdateFinished(
             table=table.name,
             track=command.track,
             freshness=row.freshness,
             safe=row.safe,
             seconds=now - started,
-            revised=outcome is not None and outcome.record.revised_from is not None,
+            revised=done.outcome is not None and done.outcome.record.revised_from is not None,
         )
-        return [done, *self._left_over(table, command)]
 
-    def _left_over(self, table: Table, command: StartUpdate) -> list[Event]:
+    def _left_over(self, table: Table, command: StartUpdate, done: _Done) -> list[Event]:
         """Files that the load should have taken and did not: there were too many at once."""
-        if not table.is_base or command.rebuild:
+        if command.rebuild or len(done.files) < _FILES_PER_LOAD:
             return []
         left = [
             file
@@ -89,22 +94,23 @@ class UpdateWorker:
         ]
         return [event for file in left for event in announcements(file, (table.name,), self._catalog)]
 
-    def _refresh(self, table: Table, command: StartUpdate) -> UpdateOutcome:
-        return self._executor.refresh(table.name, command.upto, pool=_pool(command.track), rebuild=command.rebuild)
+    def _refresh(self, table: Table, command: StartUpdate) -> _Done:
+        pool = _pool(command.track)
+        return _Done(outcome=self._executor.refresh(table.name, command.upto, pool=pool, rebuild=command.rebuild))
 
-    def _load(self, table: Table, command: StartUpdate) -> UpdateOutcome | None:
+    def _load(self, table: Table, command: StartUpdate) -> _Done:
         """Load what is pending; files that turn out unreadable are put aside and the others go on."""
         while True:
             plan = self._plan(table, command)
             if not plan.files:
-                return None
+                return _Done()
             try:
                 return self._load_files(table, command, plan)
             except UnreadableFilesError as error:
                 for file, reason in error.reasons:
                     self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
 
-    def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan) -> UpdateOutcome:
+    def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan) -> _Done:
         feed = self._feed_of(table)
         pool = _pool(command.track)
         if feed.on_schema_change is SchemaChange.EVOLVE:
@@ -113,8 +119,7 @@ class UpdateWorker:
             self._catalog.files.add_columns(feed.name, found)
         extra = self._catalog.files.extra_columns(feed.name)
         outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild)
-        self._catalog.files.mark_loaded(table.name, [file.id for file in plan.files], outcome.record.number)
-        return outcome
+        return _Done(outcome=outcome, files=plan.files)
 
     def _plan(self, table: Table, command: StartUpdate) -> LoadPlan:
         feed = self._feed_of(table)

@@ -1,8 +1,8 @@
 """Feed files as DataFrames: parsed by the declared schema, with a verdict on every row.
 
-Three columns travel with the rows until the split: `_file`, `_content` (the line as it stands in the file, for rows
-that could not be parsed) and `_verdict`. A row is good, rejected (it does not fit the schema) or late (it is stamped
-in a time that was promised to be complete).
+A row is good, rejected (it does not fit the schema) or late (it is stamped in a time that was promised to be complete).
+Beside the feed's columns the parsed rows have `_content`, the line as it stands in the file for rows that could not be
+parsed, and, where it is asked for, `_file`. Expressions are SQL text: one call to the JVM instead of dozens.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import reduce
 
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
 
 from freshtide.core.loads import LoadItem
 from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.spark.reading import empty_frame
-from freshtide.spark.rejects import reason
-from freshtide.spark.schemas import feed_schema, schema_from_ddl
+from freshtide.spark.rejects import CONTENT, reason
+from freshtide.spark.schemas import feed_schema, quoted, schema_from_ddl
 
-FILE, CONTENT, VERDICT = "_file", "_content", "_verdict"
+_FILE, _VERDICT, _LATE_UPTO = "_file", "_verdict", "_late_upto"
 _MAP_LIMIT = 64
+_NEVER = "false"
 
 
 class Verdict(IntEnum):
@@ -35,45 +35,78 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """The parsed rows of some files."""
+    """The parsed rows of some files, and the conditions under which a row is rejected or late."""
 
     feed: Feed
     columns: tuple[Column, ...]
     frame: DataFrame
+    unfit: str
+    late: str
 
     def good(self) -> DataFrame:
-        return self._rows(Verdict.GOOD)
+        return self._rows(f"NOT ({self.unfit}) AND NOT ({self.late})")
 
-    def late(self) -> DataFrame:
-        return self._rows(Verdict.LATE)
+    def late_rows(self) -> DataFrame:
+        return self._rows(f"NOT ({self.unfit}) AND ({self.late})")
 
     def rejected(self) -> DataFrame:
-        """File, content and reason of the rows that do not fit."""
-        bad = self.frame.where(sf.col(VERDICT) == sf.lit(int(Verdict.REJECTED)))
-        as_read = sf.to_json(sf.struct(*(_name(column.name) for column in self.columns)))
-        return bad.select(
-            _plain_path(sf.col(FILE)).alias("file"),
+        """File, content and reason of the rows that do not fit. The batch must have been read with files."""
+        as_read = sf.to_json(sf.struct(*(quoted(column.name) for column in self.columns)))
+        return self.frame.where(self.unfit).select(
+            sf.expr(_PLAIN_PATH).alias("file"),
             sf.coalesce(sf.col(CONTENT), as_read).alias("content"),
-            reason(self.feed, self.columns, sf.col(CONTENT)).alias("reason"),
+            reason(self.feed, self.columns).alias("reason"),
         )
 
-    def _rows(self, verdict: Verdict) -> DataFrame:
-        rows = self.frame.where(sf.col(VERDICT) == sf.lit(int(verdict)))
-        return rows.select(*(_name(column.name) for column in self.columns))
+    def tally(self) -> dict[Verdict, int]:
+        """How many rows got which verdict."""
+        verdict = (
+            f"CASE WHEN {self.unfit} THEN {int(Verdict.REJECTED)} "
+            f"WHEN {self.late} THEN {int(Verdict.LATE)} ELSE {int(Verdict.GOOD)} END AS {_VERDICT}"
+        )
+        counted = self.frame.selectExpr(verdict).groupBy(_VERDICT).count().collect()
+        return {Verdict(row[_VERDICT]): row["count"] for row in counted}
+
+    def _rows(self, condition: str) -> DataFrame:
+        return self.frame.where(condition).selectExpr(*(quoted(column.name) for column in self.columns))
 
 
-def read_batch(session: SparkSession, feed: Feed, extra: tuple[Column, ...], items: Sequence[LoadItem]) -> Batch:
-    """Parse the files of a load together: what waits together is read together."""
+# The metadata column spells a path as a URI; users know it as a path.
+_PLAIN_PATH = f"regexp_replace(url_decode(replace({_FILE}, '+', '%2B')), '^file:(//)?', '')"
+
+
+def read_batch(
+    session: SparkSession,
+    feed: Feed,
+    extra: tuple[Column, ...],
+    items: Sequence[LoadItem],
+    *,
+    judge_late: bool = True,
+    with_files: bool = True,
+) -> Batch:
+    """Parse the files of a load together: what waits together is read together.
+
+    Without `judge_late` no row is late, and without `with_files` the rows do not know their files; both make the
+    batch cheaper to read.
+    """
     columns = (*feed.schema, *extra)
+    limits = {item.file.path: item.late_upto for item in items if item.late_upto is not None and judge_late}
+    several = len({item.late_upto for item in items}) > 1
+    named = with_files or (bool(limits) and several)
     groups: dict[tuple[str, ...] | None, list[str]] = defaultdict(list)
     for item in items:
         groups[_layout(feed, item)].append(item.file.path)
-    parts = [_parsed(session, feed, columns, layout, paths) for layout, paths in groups.items()]
+    parts = [_parsed(session, feed, columns, layout, paths, named) for layout, paths in groups.items()]
     if parts:
         frame = reduce(DataFrame.unionByName, parts)
     else:
-        frame = _with_marks(empty_frame(session, feed_schema(feed, extra)))
-    return Batch(feed=feed, columns=columns, frame=_judged(session, feed, columns, frame, items))
+        marks = [f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, _FILE)]
+        frame = empty_frame(session, feed_schema(feed, extra)).selectExpr("*", *marks)
+    late = _NEVER
+    if limits:
+        frame, late_upto = _late_limits(session, frame, limits, several)
+        late = f"coalesce(unix_micros({quoted(feed.time_column)}) <= {late_upto}, false)"
+    return Batch(feed=feed, columns=columns, frame=frame, unfit=_unfit(feed, columns), late=late)
 
 
 def _layout(feed: Feed, item: LoadItem) -> tuple[str, ...] | None:
@@ -87,6 +120,7 @@ def _parsed(
     columns: tuple[Column, ...],
     layout: tuple[str, ...] | None,
     paths: list[str],
+    named: bool,
 ) -> DataFrame:
     by_name = {column.name: column for column in columns}
     if layout is not None:
@@ -95,33 +129,38 @@ def _parsed(
         present = list(feed.schema)
     else:
         present = list(columns)
-    raw = _reader(session, feed, present).load([_escaped(path) for path in paths])
-    content = sf.lit(None).cast("string") if feed.format is FileFormat.PARQUET else sf.col(CONTENT)
     there = {column.name for column in present}
     values = [
-        _converted(feed, column) if column.name in there else sf.lit(None).cast(column.type).alias(column.name)
+        _converted(feed, column) if column.name in there else f"CAST(NULL AS {column.type}) AS {quoted(column.name)}"
         for column in columns
     ]
-    return raw.select(*values, content.alias(CONTENT), sf.col("_metadata.file_path").alias(FILE))
+    values.append(f"CAST(NULL AS STRING) AS {CONTENT}" if feed.format is FileFormat.PARQUET else CONTENT)
+    if named:
+        values.append(f"_metadata.file_path AS {_FILE}")
+    raw = _reader(session, feed, present).load([_escaped(path) for path in paths])
+    return raw.selectExpr(*values)
 
 
 def _reader(session: SparkSession, feed: Feed, columns: list[Column]) -> DataFrameReader:
-    fields = [f"{_quoted(column.name)} {_raw_type(feed, column)}" for column in columns]
+    fields = [f"{quoted(column.name)} {_raw_type(feed, column)}" for column in columns]
     if feed.format is FileFormat.PARQUET:
         return session.read.format("parquet").schema(schema_from_ddl(", ".join(fields)))
+    options: dict[str, str | bool] = {
+        "columnNameOfCorruptRecord": CONTENT,
+        "mode": "PERMISSIVE",
+        "encoding": feed.encoding,
+        "multiLine": feed.multiline,
+    }
+    if feed.format is FileFormat.CSV:
+        options |= {
+            "header": feed.header,
+            "sep": feed.delimiter,
+            "quote": feed.quote,
+            "escape": feed.escape,
+            "nullValue": feed.null_value,
+        }
     schema = schema_from_ddl(", ".join([*fields, f"{CONTENT} string"]))
-    reader = session.read.schema(schema).option("columnNameOfCorruptRecord", CONTENT).option("mode", "PERMISSIVE")
-    reader = reader.option("encoding", feed.encoding).option("multiLine", feed.multiline)
-    if feed.format is FileFormat.JSON:
-        return reader.format("json")
-    return (
-        reader.format("csv")
-        .option("header", feed.header)
-        .option("sep", feed.delimiter)
-        .option("quote", feed.quote)
-        .option("escape", feed.escape)
-        .option("nullValue", feed.null_value)
-    )
+    return session.read.format(feed.format.value).schema(schema).options(**options)
 
 
 def _raw_type(feed: Feed, column: Column) -> str:
@@ -131,77 +170,54 @@ def _raw_type(feed: Feed, column: Column) -> str:
     return column.type
 
 
-def _converted(feed: Feed, column: Column) -> SparkColumn:
-    value = _name(column.name)
+def _converted(feed: Feed, column: Column) -> str:
+    name = quoted(column.name)
     if column.name != feed.time_column or feed.time_format is None:
-        return value
+        return name
     if feed.time_format in {"epoch_seconds", "epoch_millis"}:
         scale = 1_000_000 if feed.time_format == "epoch_seconds" else 1_000
-        number = value.try_cast("decimal(30,9)")
-        return sf.timestamp_micros(sf.round(number * sf.lit(scale)).cast("bigint")).alias(column.name)
-    return sf.try_to_timestamp(value, sf.lit(feed.time_format)).alias(column.name)
+        return f"timestamp_micros(CAST(round(try_cast({name} AS DECIMAL(30,9)) * {scale}) AS BIGINT)) AS {name}"
+    pattern = feed.time_format.replace("\\", "\\\\").replace("'", "\\'")
+    return f"try_to_timestamp({name}, '{pattern}') AS {name}"
 
 
-def _judged(
-    session: SparkSession, feed: Feed, columns: tuple[Column, ...], frame: DataFrame, items: Sequence[LoadItem]
-) -> DataFrame:
-    time = _name(feed.time_column)
-    unfit = sf.col(CONTENT).isNotNull() | time.isNull()
-    for column in columns:
-        if not column.nullable:
-            unfit = unfit | _name(column.name).isNull()
+def _unfit(feed: Feed, columns: tuple[Column, ...]) -> str:
+    """The condition under which a row does not fit; it is true or false, never null."""
+    required = [column.name for column in columns if not column.nullable or column.name == feed.time_column]
+    conditions = [f"{CONTENT} IS NOT NULL", *(f"{quoted(name)} IS NULL" for name in required)]
     # Spark parses only the columns that a plan refers to, and finds only their errors: refer to them all.
-    nothing = reduce(lambda left, right: left & right, (_name(column.name).isNull() for column in columns))
-    rejected = sf.when(unfit | nothing, sf.lit(int(Verdict.REJECTED)))
-    if all(item.late_upto is None for item in items):
-        return frame.withColumn(VERDICT, rejected.otherwise(sf.lit(int(Verdict.GOOD))))
-    limited, late_upto = _late_limits(session, frame, items)
-    verdict = rejected.when(sf.unix_micros(time) <= late_upto, sf.lit(int(Verdict.LATE)))
-    return limited.withColumn(VERDICT, verdict.otherwise(sf.lit(int(Verdict.GOOD))))
+    nothing = " AND ".join(f"{quoted(column.name)} IS NULL" for column in columns)
+    return " OR ".join([*conditions, f"({nothing})"])
 
 
-def _late_limits(session: SparkSession, frame: DataFrame, items: Sequence[LoadItem]) -> tuple[DataFrame, SparkColumn]:
-    """The frame with, for each row, up to where its file's rows are late.
+def _late_limits(
+    session: SparkSession, frame: DataFrame, limits: dict[str, int], several: bool
+) -> tuple[DataFrame, str]:
+    """The frame and an expression for up to where the rows of each row's file are late.
 
-    A map for few files; its content stays out of the generated code, which can thus be used again. A join
-    for many, since looking a file up in a map takes longer the more there are.
+    A map for few files; a join for many, since looking a file up in a map takes longer the more there are.
     """
-    limits = {file_uri(session, item.file.path): item.late_upto for item in items if item.late_upto is not None}
-    if len(set(limits.values())) == 1 and len(limits) == len(items):
-        return frame, sf.lit(next(iter(limits.values())))
-    if len(limits) <= _MAP_LIMIT:
-        pairs = [part for uri, upto in limits.items() for part in (sf.lit(uri), sf.lit(upto))]
-        return frame, sf.try_element_at(sf.create_map(*pairs), sf.col(FILE))
-    table = session.createDataFrame(list(limits.items()), f"{FILE} string, _late_upto bigint")
-    return frame.join(sf.broadcast(table), FILE, "left"), sf.col("_late_upto")
+    if not several:
+        return frame, f"{next(iter(limits.values()))}L"
+    by_uri = {_file_uri(session, path): upto for path, upto in limits.items()}
+    if len(by_uri) <= _MAP_LIMIT:
+        pairs = ", ".join(f"{_literal(uri)}, {upto}L" for uri, upto in by_uri.items())
+        return frame, f"try_element_at(map({pairs}), {_FILE})"
+    table = session.createDataFrame(list(by_uri.items()), f"{_FILE} string, {_LATE_UPTO} bigint")
+    return frame.join(sf.broadcast(table), _FILE, "left"), _LATE_UPTO
 
 
-def file_uri(session: SparkSession, path: str) -> str:
+def _file_uri(session: SparkSession, path: str) -> str:
     """A path as Spark's metadata column spells it."""
     jvm = session.sparkContext._jvm
     assert jvm is not None
     return str(jvm.java.io.File(path).toURI().toString())
 
 
-def _with_marks(frame: DataFrame) -> DataFrame:
-    nothing = sf.lit(None).cast("string")
-    return frame.withColumn(CONTENT, nothing).withColumn(FILE, nothing)
-
-
-def _plain_path(uri: SparkColumn) -> SparkColumn:
-    """The metadata column's URI as the path that a user knows."""
-    decoded = sf.url_decode(sf.replace(uri, sf.lit("+"), sf.lit("%2B")))
-    return sf.regexp_replace(decoded, "^file:(//)?", "")
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _escaped(path: str) -> str:
     """Spark takes paths as globs: a file called `a[1].csv` is itself, not a pattern."""
     return "".join(f"\\{character}" if character in "*?[]{}\\" else character for character in path)
-
-
-def _name(column: str) -> SparkColumn:
-    return sf.col(_quoted(column))
-
-
-def _quoted(column: str) -> str:
-    return "`" + column.replace("`", "``") + "`"

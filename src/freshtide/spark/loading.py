@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, LoadPlan
 from freshtide.core.tables import Column, Feed, FileFormat, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
-from freshtide.spark.ingest import VERDICT, Batch, Verdict, read_batch
+from freshtide.spark.ingest import Batch, Verdict, read_batch
 from freshtide.spark.queries import evaluate
 from freshtide.spark.writing import Written, arrow_schema, write_result
 from freshtide.storage import (
@@ -80,10 +79,8 @@ class BaseTableLoader:
         for side in (self._rejects, self._late):
             side.roll_back(number - 1, at=self._clock())
         try:
-            batch = read_batch(self._session, self._feed, self._extra, plan.items)
-            good = evaluate(self._session, self._table.query, [batch.good()])
-            written = self._write(good, self._main, number, plan)
-            sides = self._side_rows(batch, written, number, plan)
+            written = self._good_rows(plan, number)
+            sides = self._side_rows(written, number, plan)
         except SPARK_ERRORS as error:
             self._raise_if_unreadable(plan.items)
             raise error
@@ -101,6 +98,28 @@ class BaseTableLoader:
         )
         return self._commit(record, written, sides)
 
+    def _good_rows(self, plan: LoadPlan, number: int) -> Written:
+        """Write what goes into the table.
+
+        Hardly a file has late rows. Where all files are held to the same limit, the rows are read without looking
+        for any; if then one turns out to be late by the bounds of what was written, they are read once more.
+        """
+        limits = {item.late_upto for item in plan.items}
+        (limit,) = limits if len(limits) == 1 else (None,)
+        written = self._write_good(plan, number, judge_late=len(limits) > 1)
+        if limit is None or all(file.low is not None and file.low > limit for file in written.files):
+            return written
+        self._main.discard(written.files)
+        return self._write_good(plan, number, judge_late=True)
+
+    def _write_good(self, plan: LoadPlan, number: int, *, judge_late: bool) -> Written:
+        batch = self._read(plan.items, judge_late=judge_late, with_files=False)
+        good = evaluate(self._session, self._table.query, [batch.good()])
+        return self._write(good, self._main, number, plan)
+
+    def _read(self, items: Sequence[LoadItem], *, judge_late: bool = True, with_files: bool = True) -> Batch:
+        return read_batch(self._session, self._feed, self._extra, items, judge_late=judge_late, with_files=with_files)
+
     def _write(self, frame: DataFrame, table: StoredTable, number: int, plan: LoadPlan) -> Written:
         if not plan.items:
             return Written(files=(), schema=arrow_schema(frame))
@@ -111,18 +130,18 @@ class BaseTableLoader:
         sizes = (item.file.size * (_GZIP_RATIO if item.file.path.endswith(".gz") else 1) for item in items)
         return sum(sizes) > self._large_update
 
-    def _side_rows(self, batch: Batch, written: Written, number: int, plan: LoadPlan) -> _Sides:
+    def _side_rows(self, written: Written, number: int, plan: LoadPlan) -> _Sides:
         """Look for rows that went elsewhere, unless all that were counted on arrival have been written."""
         expected = [item.file.rows for item in plan.items]
         if None not in expected and sum(rows or 0 for rows in expected) == written.rows:
             return _Sides(counts=Counts(read=written.rows, loaded=written.rows))
-        tally = batch.frame.groupBy(VERDICT).agg(sf.count(sf.lit(1)).alias("rows")).collect()
-        found = {Verdict(row[VERDICT]): row["rows"] for row in tally}
+        batch = self._read(plan.items)
+        found = batch.tally()
         rejected = late = None
         if found.get(Verdict.REJECTED):
             rejected = self._write(batch.rejected(), self._rejects, number, plan)
         if found.get(Verdict.LATE):
-            late_rows = evaluate(self._session, self._table.query, [batch.late()])
+            late_rows = evaluate(self._session, self._table.query, [batch.late_rows()])
             late = self._write(late_rows, self._late, number, plan)
         counts = Counts(
             read=sum(found.values()),
@@ -174,8 +193,7 @@ class BaseTableLoader:
         reasons = []
         for item in items:
             try:
-                batch = read_batch(self._session, self._feed, self._extra, [item])
-                batch.frame.groupBy(VERDICT).count().collect()
+                self._read([item]).tally()
             except SPARK_ERRORS as error:
                 reasons.append((item.file, plain_words(error)))
         if reasons:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from freshtide.spark.schemas import quoted
 from freshtide.storage import DataFile, Snapshot
 
 
@@ -16,7 +16,9 @@ def schema_of(snapshot: Snapshot) -> StructType:
 
 
 def empty_frame(session: SparkSession, schema: StructType) -> DataFrame:
-    return session.createDataFrame([], schema)
+    nothing = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in schema]
+    # Spark sees that this is empty when it plans; a DataFrame of no Python rows would start a job.
+    return session.sql(f"SELECT {', '.join(nothing)} WHERE false")
 
 
 def read_files(session: SparkSession, snapshot: Snapshot, files: tuple[DataFile, ...]) -> DataFrame:
@@ -38,25 +40,25 @@ def read_between(
     files = snapshot.between(since, before)
     frame = read_files(session, snapshot, files)
     if since is not None and any(file.low is None or file.low < since for file in files):
-        frame = frame.where(_stamp(time_column) >= instant(since))
+        frame = stamped_from(frame, time_column, since)
     if before is not None and any(file.high is None or file.high >= before for file in files):
-        frame = frame.where(_stamp(time_column) < instant(before))
+        frame = stamped_before(frame, time_column, before)
     return frame
 
 
 def stamped_from(frame: DataFrame, time_column: str, since: int) -> DataFrame:
-    return frame.where(_stamp(time_column) >= instant(since))
+    return frame.where(f"{_stamp(time_column)} >= {instant(since)}")
 
 
 def stamped_before(frame: DataFrame, time_column: str, before: int) -> DataFrame:
-    return frame.where(_stamp(time_column) < instant(before))
+    return frame.where(f"{_stamp(time_column)} < {instant(before)}")
 
 
-def instant(at: int) -> Column:
-    """A timestamp literal."""
-    return sf.expr(f"timestamp_micros({at}L)")
+def instant(at: int) -> str:
+    """A timestamp in SQL."""
+    return f"timestamp_micros({at}L)"
 
 
-def _stamp(time_column: str) -> Column:
+def _stamp(time_column: str) -> str:
     # A time column may be a DATE; as a timestamp it is that day's midnight.
-    return sf.col(f"`{time_column}`").cast("timestamp")
+    return f"CAST({quoted(time_column)} AS TIMESTAMP)"

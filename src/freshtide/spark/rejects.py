@@ -7,26 +7,28 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.spark.schemas import quoted
 
+CONTENT = "_content"
 REJECTS = StructType([StructField(name, StringType()) for name in ("file", "content", "reason")])
 
 
-def reason(feed: Feed, columns: tuple[Column, ...], content: SparkColumn) -> SparkColumn:
+def reason(feed: Feed, columns: tuple[Column, ...]) -> SparkColumn:
     """The first thing wrong with a rejected row.
 
     The row is taken apart once more, with every value as text, and each value is tried against its type; this
     costs something, but only for rows that are wrong.
     """
-    complaints = [] if feed.format is FileFormat.PARQUET else _complaints(feed, columns, content)
+    complaints = [] if feed.format is FileFormat.PARQUET else _complaints(feed, columns, sf.col(CONTENT))
     for column in columns:
         if not column.nullable or column.name == feed.time_column:
-            missing = sf.col(_quoted(column.name)).isNull()
+            missing = sf.col(quoted(column.name)).isNull()
             complaints.append(sf.when(missing, sf.lit(f"column '{column.name}' is empty")))
     return sf.coalesce(*complaints, sf.lit("the row does not fit the schema"))
 
 
 def _complaints(feed: Feed, columns: tuple[Column, ...], content: SparkColumn) -> list[SparkColumn]:
-    fields = ", ".join(f"{_quoted(column.name)} string" for column in columns)
+    fields = ", ".join(f"{quoted(column.name)} string" for column in columns)
     if feed.format is FileFormat.JSON:
         values = sf.from_json(content, fields)
         whole = sf.when(content.isNotNull() & sf.try_parse_json(content).isNull(), sf.lit("it is not valid JSON"))
@@ -48,7 +50,3 @@ def _complaints(feed: Feed, columns: tuple[Column, ...], content: SparkColumn) -
         count = f"it does not have the {len(feed.schema)} columns that the feed declares"
         complaints.append(sf.when(content.isNotNull(), sf.lit(count)))
     return complaints
-
-
-def _quoted(column: str) -> str:
-    return "`" + column.replace("`", "``") + "`"

@@ -25,7 +25,12 @@ def feed_schema(feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:
         Column(name=column.name, type=_effective_type(feed, column), nullable=column.nullable)
         for column in (*feed.schema, *extra)
     ]
-    return schema_from_ddl(", ".join(f"`{column.name}` {column.type}" for column in columns))
+    return schema_from_ddl(", ".join(f"{quoted(column.name)} {column.type}" for column in columns))
+
+
+def quoted(column: str) -> str:
+    """A column name as an identifier of Spark SQL."""
+    return "`" + column.replace("`", "``") + "`"
 
 
 def schema_from_ddl(columns: str) -> StructType:

@@ -34,6 +34,8 @@ _DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.scheduler.mode": "FAIR",
     "spark.ui.enabled": "false",
+    # Recording the call site of every expression costs more than the expressions.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # A warehouse runs for months: what Spark remembers of past jobs must stay small.
     "spark.ui.retainedJobs": "50",

@@ -11,6 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from freshtide.core.instants import datetime_of, seconds
 from freshtide.spark.reading import instant
+from freshtide.spark.schemas import quoted
 from freshtide.storage import DataFile, StoredTable
 
 _OPEN = "_open"
@@ -72,8 +73,8 @@ def _write_large(
     schema = arrow_schema(frame)
     folders: tuple[str, ...] = partition_by
     if opens_at is not None and table.time_column is not None:
-        stamp = frame[f"`{table.time_column}`"].cast("timestamp")
-        frame = frame.withColumn(_OPEN, stamp >= instant(opens_at))
+        is_open = f"CAST({quoted(table.time_column)} AS TIMESTAMP) >= {instant(opens_at)}"
+        frame = frame.selectExpr("*", f"{is_open} AS {_OPEN}")
         folders = (_OPEN, *partition_by)
     staging = table.staging(number)
     writer = frame.write.option("compression", "zstd")

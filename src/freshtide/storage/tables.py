@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,6 +122,11 @@ class StoredTable:
         )
         sync_files([self.folder / file.path])
         return file
+
+    def discard(self, files: Iterable[DataFile]) -> None:
+        """Delete files that were written and will not be committed."""
+        for file in files:
+            (self.folder / file.path).unlink(missing_ok=True)
 
     def staging(self, number: int) -> Path:
         return parquet.staging_folder(self.folder, number)
