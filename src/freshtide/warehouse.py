@@ -10,13 +10,13 @@ with Warehouse("shop") as shop:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 from freshtide.catalog import RequestKind, RunLock
-from freshtide.core.errors import FreshtideError, Origin, UnknownTableError
+from freshtide.core.errors import FreshtideError, Origin, RunFailedError, UnknownTableError
 from freshtide.core.instants import micros
 from freshtide.core.staleness import trailing_edge
 from freshtide.observe import Places, WarehouseStatus, select_tables, warehouse_status
@@ -39,6 +39,10 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 _SIDES = ("__rejects", "__late")
 
 
+class NoDataError(FreshtideError):
+    """A question about a table that has never been updated."""
+
+
 class AlreadyOpenError(FreshtideError):
     """Something was declared after the warehouse had been put to work."""
 
@@ -46,14 +50,18 @@ class AlreadyOpenError(FreshtideError):
 class Warehouse:
     """Feeds and tables, and the work on them. Close it, or use it in a `with` block."""
 
-    def __init__(self, folder: str | Path, *, spark: SparkSession | None = None, **settings: Any) -> None:
+    def __init__(
+        self, folder: str | Path, *, spark: SparkSession | Mapping[str, Any] | None = None, **settings: Any
+    ) -> None:
         """A warehouse to be declared by hand; its state and tables are kept in the folder.
 
-        `settings` are those of freshtide.yml (tracks=4, scheduler="fifo", ...). A Spark session that exists already,
-        in a notebook for example, can be handed in; it is left running.
+        `settings` are those of freshtide.yml (tracks=4, scheduler="fifo", ...). `spark` is Spark's configuration as
+        there, or a session that exists already, in a notebook for example; that one is used and left running.
         """
         self._root = Path(folder).resolve()
-        self._spark = spark
+        if isinstance(spark, Mapping):
+            settings, spark = {**settings, "spark": spark}, None
+        self._spark: SparkSession | None = spark
         self._settings = settings_from({"name": self._root.name, **settings})
         self._declarations = Declarations()
         self._project: Project | None = None
@@ -156,13 +164,13 @@ class Warehouse:
         return run_query(self.workbench.states().session, parsed.text, parsed.references, frames)
 
     def stable_edge(self, names: Iterable[str]) -> float | None:
-        """Up to where all these tables are complete and final."""
+        """Up to where all these tables are complete and final; None where no table is named."""
         rows = self.workbench.catalog.tables.all()
-        tables = [name for name in names if not name.endswith(_SIDES)]
+        tables = [self._declared(name) for name in names if not name.endswith(_SIDES)]
         for name in tables:
-            if name not in self.project.graph:
-                raise UnknownTableError(name, known=self.project.graph)
-        return trailing_edge(rows[name].safe if name in rows else None for name in tables)
+            if name not in rows or rows[name].safe is None:
+                raise NoDataError(f"'{name}' has no data yet that is final, so there is no common edge to ask at.")
+        return trailing_edge(rows[name].safe for name in tables)
 
     def audit(self, *patterns: str) -> Iterator[AuditResult]:
         """Check derived tables against their definitions, one after another."""
@@ -185,26 +193,32 @@ class Warehouse:
         return self._ask(RequestKind.RETRY, path)
 
     def _ask(self, kind: RequestKind, target: str) -> str:
-        """Do what is asked in a run of our own."""
-        requests = self.workbench.catalog.requests
-        number = requests.add(kind, target, at=self.workbench.clock.now())
-
-        def answered() -> bool:
-            request = requests.get(number)
-            return request is not None and request.done
-
-        self.run(until=answered)
-        request = requests.get(number)
-        return (request.message if request else None) or ""
+        """Have something done, by the run that is going on or by a short one of our own."""
+        bench = self.workbench
+        requests = bench.catalog.requests
+        running = RunLock(bench.places.lock).holder() is not None
+        number = requests.add(kind, target, at=bench.clock.now())
+        if not running:
+            self.run(until=lambda: requests.is_done(number))
+        request = requests.wait_for(number)
+        if not request.succeeded:
+            raise RunFailedError(request.message or f"{kind} {target} failed.")
+        return request.message or ""
 
     def _frame(self, name: str, edge: float | None) -> DataFrame:
         states = self.workbench.states()
         base = next((name.removesuffix(side) for side in _SIDES if name.endswith(side)), None)
         if base is not None and base in self.project.graph:
             return states.beside(name)
-        if name not in self.project.graph:
+        declared = self._declared(name)
+        return states.newest(declared) if edge is None else states.as_of(declared, micros(edge))
+
+    def _declared(self, name: str) -> str:
+        """A table's name as it was declared: names do not tell upper from lower case."""
+        by_lower = {table.lower(): table for table in self.project.graph}
+        if name.lower() not in by_lower:
             raise UnknownTableError(name, known=self.project.graph)
-        return states.newest(name) if edge is None else states.as_of(name, micros(edge))
+        return by_lower[name.lower()]
 
     def _declaring(
         self, kind: TableKind, *, name: str | None, sources: Any, settings: dict[str, Any]

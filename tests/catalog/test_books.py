@@ -12,6 +12,8 @@ from freshtide.catalog import Catalog, RequestKind, RunLock, TableRow, UpdateRow
 from freshtide.catalog.catalog import CatalogError
 from freshtide.core.costs import CostModel
 
+from .arrivals import a_file
+
 FULL = TableRow(
     name="cpu",
     status="failed",
@@ -114,14 +116,22 @@ def test_what_ran_when_a_process_died_was_interrupted(catalog: Catalog) -> None:
     assert (oldest.status, oldest.finished_at) == (UpdateStatus.DONE, 101.0)
 
 
-def test_totals_count_by_outcome_and_average_what_went_well(catalog: Catalog) -> None:
-    for seconds in (1.0, 2.0, 6.0):
-        catalog.updates.finish(catalog.updates.start(an_update()), at=100.0 + seconds, freshness=1.0, rows=1)
-    catalog.updates.fail(catalog.updates.start(an_update()), at=160.0, error="no")
-    catalog.updates.start(an_update("disk"))
-    totals = catalog.updates.totals()
-    assert totals["cpu"] == {"done": 3, "failed": 1, "seconds": pytest.approx(3.0)}
-    assert totals["disk"] == {"running": 1}
+def test_failures_are_counted_beside_what_updates_write(catalog: Catalog) -> None:
+    catalog.tables.put(replace(FULL, updates=3, failures=1, busy=9.0))
+    row = catalog.tables.get("cpu")
+    catalog.tables.count_failure("cpu")
+    catalog.tables.advance(replace(row, updates=4, busy=10.5))
+    catalog.tables.count_failure("cpu")
+    found = catalog.tables.get("cpu")
+    assert (found.updates, found.failures, found.busy) == (4, 3, 10.5)
+
+
+def test_the_history_before_a_moment_can_be_forgotten(catalog: Catalog) -> None:
+    for at in (110.0, 120.0, 130.0):
+        catalog.updates.finish(catalog.updates.start(an_update(number=int(at))), at=at, freshness=at, rows=1)
+    catalog.updates.start(an_update(number=1))
+    catalog.updates.forget_before(120.0)
+    assert [row.number for row in catalog.updates.recent("cpu")] == [1, 130, 120], "what still runs is no history"
 
 
 def test_finished_updates_are_told_from_a_moment_on_oldest_first(catalog: Catalog) -> None:
@@ -129,6 +139,20 @@ def test_finished_updates_are_told_from_a_moment_on_oldest_first(catalog: Catalo
         catalog.updates.finish(catalog.updates.start(an_update()), at=at, freshness=at, rows=1)
     catalog.updates.fail(catalog.updates.start(an_update()), at=125.0, error="no")
     assert [row.finished_at for row in catalog.updates.done_since(120.0)] == [120.0, 130.0]
+
+
+def test_a_committed_update_is_booked_with_its_files_and_leaves_a_pause_in_between_alone(catalog: Catalog) -> None:
+    catalog.tables.put(TableRow(name="cpu"))
+    files = [catalog.files.register(a_file(f"/in/{number}"), ["cpu"]) for number in range(3)]
+    update = catalog.updates.start(an_update())
+    row = replace(catalog.tables.get("cpu"), number=1, version=0, freshness=90.0, safe=80.0, counts={"read": 6})
+    catalog.tables.set_status("cpu", "paused")
+    catalog.book_update(row, update, file_ids=[file.id for file in files[:2]], rows=6, at=104.0)
+    assert catalog.files.loaded("cpu") == files[:2]
+    assert catalog.files.pending("cpu") == files[2:]
+    assert catalog.tables.get("cpu") == replace(row, status="paused")
+    (done,) = catalog.updates.recent("cpu")
+    assert (done.status, done.seconds, done.freshness, done.rows) == (UpdateStatus.DONE, 4.0, 90.0, 6)
 
 
 def test_requests_wait_in_order_until_they_are_done(catalog: Catalog) -> None:
@@ -142,11 +166,14 @@ def test_requests_wait_in_order_until_they_are_done(catalog: Catalog) -> None:
         (third, RequestKind.RETRY, "/in/a file.csv", 3.0),
     ]
     catalog.requests.finish(second, "rebuilt")
-    assert [request.id for request in catalog.requests.open_after(0)] == [first, third]
-    assert [request.id for request in catalog.requests.open_after(first)] == [third]
-    done = catalog.requests.get(second)
+    catalog.requests.finish(first, "no such table", succeeded=False)
+    assert [request.id for request in catalog.requests.open_after(0)] == [third]
+    assert catalog.requests.open_after(third) == []
+    done, refused = catalog.requests.get(second), catalog.requests.get(first)
     assert done is not None
-    assert (done.done, done.message) == (True, "rebuilt")
+    assert refused is not None
+    assert (done.done, done.succeeded, done.message) == (True, True, "rebuilt")
+    assert (refused.done, refused.succeeded, refused.message) == (True, False, "no such table")
     assert catalog.requests.get(third + 1) is None
 
 

@@ -178,8 +178,16 @@ def test_a_folder_that_is_no_project_is_told_so(tmp_path: Path) -> None:
 
 def test_an_unknown_table_gets_a_suggestion(shop: Path) -> None:
     done = freshtide("explain", "ordres", at=shop)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Did you mean 'orders'?" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["nonsense"], ["status", "--nonsense"], ["explain"]])
+def test_a_call_that_makes_no_sense_ends_with_2_and_says_so(shop: Path, words: list[str]) -> None:
+    done = freshtide(*words, at=shop)
+    assert done.returncode == 2
+    assert "unexpected" not in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_debug_shows_the_traceback(shop: Path) -> None:

@@ -92,9 +92,8 @@ def test_an_update_that_runs_is_shown_with_its_track(shop: Shop) -> None:
 
 
 def test_updates_are_counted_and_timed(shop: Shop) -> None:
-    shop.ran("orders", since=-10.0, until=-8.0, freshness=-20.0)
-    shop.ran("orders", since=-6.0, until=-2.0, freshness=-10.0)
-    shop.catalog.updates.fail(shop.runs("orders", since=-1.0), at=0.0, error="no")
+    shop.is_fresh("orders", 0.0, updates=2, busy=6.0)
+    shop.catalog.tables.count_failure("orders")
     found = report(shop, "orders")
     assert (found.updates, found.failures) == (2, 1)
     assert found.mean_seconds == pytest.approx(3.0)

@@ -111,7 +111,7 @@ class FileLedger:
         query = (
             select(func.count(), func.coalesce(func.sum(files.c.rows), 0))
             .join(loads, and_(loads.c.file_id == files.c.id, loads.c.table_name == table))
-            .where(loads.c.number.is_not(None), files.c.state == FileState.READY)
+            .where(loads.c.number.is_not(None), files.c.state != FileState.PUNCTUATION)
         )
         with self._engine.connect() as connection:
             count, rows = connection.execute(query).one()

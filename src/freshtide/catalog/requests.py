@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlalchemy import Engine, insert, select, update
 
 from freshtide.catalog.schema import requests
+from freshtide.core.errors import FreshtideError
+
+_LOOK_EVERY = 0.1
+
+
+class NoAnswerError(FreshtideError):
+    """A run that does not take up a request."""
 
 
 class RequestKind(StrEnum):
@@ -26,6 +34,7 @@ class Request:
     target: str
     created_at: float
     done: bool = False
+    succeeded: bool = True
     message: str | None = None
 
 
@@ -55,6 +64,28 @@ class RequestQueue:
             row = connection.execute(select(requests).where(requests.c.id == request_id)).mappings().first()
             return None if row is None else Request(**{**row, "kind": RequestKind(row["kind"])})
 
-    def finish(self, request_id: int, message: str) -> None:
+    def is_done(self, request_id: int) -> bool:
+        request = self.get(request_id)
+        return request is not None and request.done
+
+    def wait_for(self, request_id: int, *, longest: float | None = None) -> Request:
+        """Wait until a request has been answered by the run that takes it up."""
+        waited = 0.0
+        while True:
+            request = self.get(request_id)
+            if request is not None and request.done:
+                return request
+            if longest is not None and waited > longest:
+                raise NoAnswerError(
+                    "The run does not answer.", way_out="Is it still alive? `freshtide status` shows what it does."
+                )
+            time.sleep(_LOOK_EVERY)
+            waited += _LOOK_EVERY
+
+    def finish(self, request_id: int, message: str, *, succeeded: bool = True) -> None:
         with self._engine.begin() as connection:
-            connection.execute(update(requests).where(requests.c.id == request_id).values(done=True, message=message))
+            connection.execute(
+                update(requests)
+                .where(requests.c.id == request_id)
+                .values(done=True, message=message, succeeded=succeeded)
+            )

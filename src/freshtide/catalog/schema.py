@@ -65,6 +65,9 @@ tables = Table(
     Column("definition", String(64)),
     Column("cost", JSON),
     Column("counts", JSON),
+    Column("updates", BigInteger, nullable=False),
+    Column("failures", BigInteger, nullable=False),
+    Column("busy", Float(53), nullable=False),
 )
 
 updates = Table(
@@ -96,6 +99,7 @@ requests = Table(
     Column("target", String(1024), nullable=False),
     Column("created_at", Float(53), nullable=False),
     Column("done", Boolean, nullable=False),
+    Column("succeeded", Boolean, nullable=False, default=True),
     Column("message", Text),
     Index("requests_by_done", "done"),
 )

@@ -27,6 +27,10 @@ class TableRow:
     definition: str | None = None
     cost: CostModel = field(default_factory=CostModel)
     counts: dict[str, int] = field(default_factory=dict)
+    updates: int = 0
+    failures: int = 0
+    busy: float = 0.0
+    """Seconds spent in the updates that were committed."""
 
 
 class TableStates:
@@ -55,10 +59,15 @@ class TableStates:
 
     def advance(self, row: TableRow, *, within: Connection | None = None) -> None:
         """Write what an update has changed; status and costs are other threads' to write."""
-        kept = {"name", "status", "reason", "cost"}
+        kept = {"name", "status", "reason", "cost", "failures"}
         values = {key: value for key, value in asdict(row).items() if key not in kept}
         with transaction(self._engine, within) as connection:
             connection.execute(update(tables).where(tables.c.name == row.name).values(values))
+
+    def count_failure(self, name: str) -> None:
+        with self._engine.begin() as connection:
+            failures = tables.c.failures + 1
+            connection.execute(update(tables).where(tables.c.name == name).values(failures=failures))
 
     def set_cost(self, name: str, cost: CostModel) -> None:
         with self._engine.begin() as connection:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from freshtide.catalog.schema import updates
 from freshtide.catalog.transactions import transaction
@@ -82,20 +82,10 @@ class UpdateLog:
         query = select(updates).where(updates.c.table_name == table).order_by(updates.c.id.desc())
         return self._select(query.limit(count))
 
-    def totals(self) -> dict[str, dict[str, float]]:
-        """Per table: updates done and failed, and the mean time of those done."""
-        length = updates.c.finished_at - updates.c.started_at
-        query = select(updates.c.table_name, updates.c.status, func.count(), func.avg(length)).group_by(
-            updates.c.table_name, updates.c.status
-        )
-        found: dict[str, dict[str, float]] = {}
-        with self._engine.connect() as connection:
-            for table, status, count, seconds in connection.execute(query):
-                entry = found.setdefault(table, {})
-                entry[status] = count
-                if status == UpdateStatus.DONE:
-                    entry["seconds"] = seconds
-        return found
+    def forget_before(self, moment: float) -> None:
+        """Drop the history of updates that ended before a moment."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(updates).where(updates.c.finished_at < moment))
 
     def done_since(self, moment: float) -> list[UpdateRow]:
         """Finished updates from a moment on, oldest first."""

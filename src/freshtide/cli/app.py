@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from freshtide import __version__
 from freshtide.cli import authoring, controlling, demo, feeds, looking, running
 from freshtide.cli.output import fail, failed_project
-from freshtide.core.errors import FreshtideError, ProjectError
+from freshtide.core.errors import FreshtideError, ProjectError, UsageError
 
 app = typer.Typer(
     name="freshtide",
@@ -52,13 +51,8 @@ def main() -> None:
         # Wherever it stands: `freshtide run --debug` is what people type.
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
     try:
-        # Without standalone mode click hands an early exit back as the command's result.
-        code = app(standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
+        app()
+    except KeyboardInterrupt:
         sys.exit(130)
     except FreshtideError as error:
         if debug:
@@ -67,7 +61,7 @@ def main() -> None:
             failed_project(error)
             sys.exit(2)
         fail(error)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except Exception as error:
         if debug:
             raise

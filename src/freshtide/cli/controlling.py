@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from freshtide.cli.output import JsonOption, console, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.clock import SystemClock
 from freshtide.core.errors import RunFailedError
+from freshtide.core.files import FileState
+from freshtide.feeds import retry
 from freshtide.observe import Places
 from freshtide.project import Project
 
@@ -41,15 +42,30 @@ def backfill(table: str, project: ProjectOption = HERE, as_json: JsonOption = Fa
 
 
 def ask(folder: Path, kind: RequestKind, target: str) -> str:
-    """Have something done, by the run that is going on or by a short one of our own."""
+    """Have something done, by the run that is going on or here."""
     with looking_at(folder) as (project, catalog):
         if kind is not RequestKind.RETRY:
             target = project.graph[target].name
         if RunLock(Places(project).lock).holder() is not None:
-            return _wait_for_answer(project, catalog, kind, target)
-        if kind in {RequestKind.PAUSE, RequestKind.RESUME}:
+            return _ask_the_run(project, catalog, kind, target)
+        if kind is RequestKind.RETRY:
+            return _retry_here(project, catalog, target)
+        if kind is not RequestKind.BACKFILL:
             return _set_aside(catalog, kind, target)
-    return _do_it_here(project, kind, target)
+    return _backfill_here(project, target)
+
+
+def _ask_the_run(project: Project, catalog: Catalog, kind: RequestKind, target: str) -> str:
+    number = catalog.requests.add(kind, target, at=SystemClock().now())
+    tables = 1 + len(project.graph.dependents(target)) if kind is RequestKind.BACKFILL else 1
+    with _progress() as progress:
+        progress.add_task(f"{kind} {target}, {tables} table{'s' if tables > 1 else ''}", total=None)
+        # A backfill takes as long as it takes; anything else is a matter of the run's next look.
+        longest = None if kind is RequestKind.BACKFILL else _ANSWER_WITHIN
+        request = catalog.requests.wait_for(number, longest=longest)
+    if not request.succeeded:
+        raise RunFailedError(request.message or f"{kind} {target} failed.")
+    return request.message or "Done."
 
 
 def _set_aside(catalog: Catalog, kind: RequestKind, table: str) -> str:
@@ -59,30 +75,22 @@ def _set_aside(catalog: Catalog, kind: RequestKind, table: str) -> str:
     return f"'{table}' is {status}; the next run will find it so."
 
 
-def _do_it_here(project: Project, kind: RequestKind, target: str) -> str:
+def _retry_here(project: Project, catalog: Catalog, path: str) -> str:
+    """Look at the file again; the next run loads it if it is fine now."""
+    for file in catalog.files.in_state(FileState.QUARANTINED):
+        if file.path == path:
+            again = retry(project.feeds[file.feed], path, catalog.files, SystemClock().now())
+            catalog.files.register(again, [table.name for table in project.graph.for_feed(file.feed)])
+            return f"{path} is {again.state}." + (f" {again.reason}" if again.reason else "")
+    return f"{path} is not quarantined."
+
+
+def _backfill_here(project: Project, table: str) -> str:
     from freshtide.warehouse import Warehouse
 
     with _progress() as progress, Warehouse.of_project(project) as warehouse:
-        progress.add_task(f"{kind} {target}", total=None)
-        return warehouse.retry_file(target) if kind is RequestKind.RETRY else warehouse.backfill(target)
-
-
-def _wait_for_answer(project: Project, catalog: Catalog, kind: RequestKind, target: str) -> str:
-    clock = SystemClock()
-    number = catalog.requests.add(kind, target, at=clock.now())
-    tables = 1 + len(project.graph.dependents(target)) if kind is RequestKind.BACKFILL else 1
-    with _progress() as progress:
-        progress.add_task(f"{kind} {target}, {tables} table{'s' if tables > 1 else ''}", total=None)
-        asked = clock.now()
-        while True:
-            request = catalog.requests.get(number)
-            if request is not None and request.done:
-                return request.message or "Done."
-            if kind is not RequestKind.BACKFILL and clock.now() - asked > _ANSWER_WITHIN:
-                raise RunFailedError(
-                    "The run does not answer.", way_out="Is it still alive? `freshtide status` shows what it does."
-                )
-            time.sleep(0.1)
+        progress.add_task(f"backfill {table}", total=None)
+        return warehouse.backfill(table)
 
 
 def _progress() -> Progress:
@@ -102,5 +110,3 @@ def _tell(message: str, as_json: bool) -> None:
         print_json({"message": message})
     else:
         console.print(message, soft_wrap=True)
-    if "failed" in message:
-        raise typer.Exit(1)

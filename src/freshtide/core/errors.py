@@ -51,15 +51,19 @@ class ProjectError(FreshtideError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-class DurationError(FreshtideError):
+class UsageError(FreshtideError):
+    """Something was asked for that does not exist or cannot be understood."""
+
+
+class DurationError(UsageError):
     """A duration that cannot be understood."""
 
 
-class TimestampError(FreshtideError):
+class TimestampError(UsageError):
     """A timestamp that cannot be understood."""
 
 
-class UnknownTableError(FreshtideError):
+class UnknownTableError(UsageError):
     """A table name nobody declared."""
 
     def __init__(self, name: str, *, known: Iterable[str]) -> None:

@@ -59,7 +59,7 @@ class NamePattern:
 
     def _mismatch(self, name: str) -> UnreadableFileError:
         return UnreadableFileError(
-            f"The file name '{name}' does not match the feed's name_pattern '{self.text}'.",
+            f"The file name '{name}' does not match the feed's pattern '{self.text}' (timestamp: name).",
             way_out="Rename the file, mend the pattern, or narrow the feed's path.",
         )
 
@@ -68,7 +68,7 @@ class NamePattern:
 def name_pattern(text: str | None) -> NamePattern:
     """The compiled pattern; a NamePatternError where it could never give a timestamp."""
     if not text:
-        raise NamePatternError("`timestamp_from: name` needs a name_pattern.", way_out=_SUPPORTED)
+        raise NamePatternError("A timestamp that comes from the file name needs a pattern.", way_out=_SUPPORTED)
     codes: list[str] = []
     regex = ""
     for token in _TOKEN.finditer(text):
@@ -78,7 +78,7 @@ def name_pattern(text: str | None) -> NamePattern:
         elif code == "%":
             regex += "%"
         elif code not in _CODES:
-            raise NamePatternError(f"%{code} in the name_pattern '{text}' is unknown.", way_out=_SUPPORTED)
+            raise NamePatternError(f"%{code} in the file name pattern '{text}' is unknown.", way_out=_SUPPORTED)
         elif code in codes:
             # The same part twice (`%Y/%Y%m%d` flattened): both must agree.
             regex += f"(?P={code})"
@@ -86,5 +86,5 @@ def name_pattern(text: str | None) -> NamePattern:
             codes.append(code)
             regex += f"(?P<{code}>{_CODES[code]})"
     if not {"Y", "y", "s"}.intersection(codes):
-        raise NamePatternError(f"The name_pattern '{text}' names no year.", way_out=_SUPPORTED)
+        raise NamePatternError(f"The file name pattern '{text}' names no year.", way_out=_SUPPORTED)
     return NamePattern(text, re.compile(regex, re.DOTALL | re.ASCII), tuple(codes))

@@ -49,7 +49,7 @@ def inspect(feed: Feed, settled: SettledFile) -> Inspection:
         # Without a hash: a mixture of two states must not be taken for the content that settles later.
         raise UnreadableFileError(
             "The file was still being written after it seemed to have settled.",
-            way_out="It is read again once it is quiet; a longer `settling: quiet` avoids this.",
+            way_out="It is read again once it is quiet; a longer `settle` avoids this.",
         )
     return Inspection(
         sha256=sha256,

@@ -99,14 +99,12 @@ def warehouse_status(
     freshness = {name: row.freshness for name, row in rows.items()}
     safe = {name: row.safe for name, row in rows.items()}
     pending = catalog.files.pending_counts()
-    totals = catalog.updates.totals()
     running = {update.table: update for update in catalog.updates.running()}
     cuts = Cuts(project.graph)
     reports = []
     for name in select if select is not None else tuple(project.graph):
         table = project.graph[name]
         row = rows.get(name)
-        total = totals.get(name, {})
         fresh = freshness.get(name)
         reports.append(
             TableReport(
@@ -123,9 +121,9 @@ def warehouse_status(
                 pending=pending.get(name, 0) if table.is_base else _behind(table, fresh, safe, cuts),
                 running_on=_track(running.get(name)),
                 running_since=running[name].started_at if name in running else None,
-                updates=int(total.get("done", 0)),
-                failures=int(total.get("failed", 0)),
-                mean_seconds=total.get("seconds"),
+                updates=row.updates if row else 0,
+                failures=row.failures if row else 0,
+                mean_seconds=row.busy / row.updates if row and row.updates else None,
             )
         )
     return WarehouseStatus(name=project.settings.name, at=now, tables=tuple(reports), feeds=_feeds(project, catalog))

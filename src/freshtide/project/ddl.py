@@ -75,7 +75,7 @@ class _Reader:
             raise self.error(f"'{_short(start)}' is not a statement for tables.", _way_out(start))
         if self.accepts("OR", "REPLACE"):
             raise self.error(
-                "OR REPLACE is not needed: a table whose query has changed is rebuilt by itself.",
+                "OR REPLACE is not needed: a view whose query has changed is rebuilt by itself.",
                 "Take OR REPLACE out.",
             )
         self.accepts("OR", "REFRESH")

@@ -35,7 +35,7 @@ from freshtide.project.validation import (
 )
 
 _FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
-_CSV_ONLY = ("header", "delimiter", "quote", "escape", "null_value")
+_CSV_ONLY = ("header", "delimiter", "quote", "escape", "null_value", "multiline")
 _TIME_TYPES = ("timestamp", "timestamp_ltz", "timestamp_ntz", "date")
 _FORMATTED_TIME_TYPES = ("string", "int", "bigint", "double")
 

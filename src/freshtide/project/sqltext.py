@@ -15,7 +15,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import UsageError
 from freshtide.core.tables import SourceReference
 
 _SPARK = Dialect.get_or_raise("spark")
@@ -74,7 +74,7 @@ _NONDETERMINISTIC = frozenset(
 )
 
 
-class SqlSyntaxError(FreshtideError):
+class SqlSyntaxError(UsageError):
     """A query text that is not one query, or not one that can be read."""
 
     def __init__(self, message: str, *, line: int, way_out: str | None = None) -> None:

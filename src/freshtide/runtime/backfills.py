@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from freshtide.catalog import RequestQueue
@@ -23,12 +24,10 @@ class Backfills:
         self._requests = requests
         self._open: list[_Backfill] = []
 
-    def begin(self, request_id: int, table: str) -> None:
-        self._open.append(_Backfill(request_id, table, {table, *self._graph.dependents(table)}))
-
-    @property
-    def under_way(self) -> bool:
-        return bool(self._open)
+    def begin(self, request_id: int, table: str, able: Collection[str]) -> None:
+        """Wait for the table and its dependents, those that are able to: active ones with data."""
+        waiting = {table, *self._graph.dependents(table)}.intersection(able)
+        self._open.append(_Backfill(request_id, table, waiting))
 
     def rebuilt(self, table: str) -> None:
         for backfill in list(self._open):
@@ -39,8 +38,8 @@ class Backfills:
     def failed(self, table: str, reason: str) -> None:
         for backfill in list(self._open):
             if table in backfill.left:
-                self._finish(backfill, f"The rebuild of '{table}' failed: {reason}")
+                self._finish(backfill, f"The rebuild of '{table}' failed: {reason}", succeeded=False)
 
-    def _finish(self, backfill: _Backfill, message: str) -> None:
+    def _finish(self, backfill: _Backfill, message: str, *, succeeded: bool = True) -> None:
         self._open.remove(backfill)
-        self._requests.finish(backfill.request_id, message)
+        self._requests.finish(backfill.request_id, message, succeeded=succeeded)

@@ -43,6 +43,16 @@ class EngineReport:
     """Tables that were given up, with the reason."""
 
 
+class NothingToRebuildError(FreshtideError):
+    """A table that cannot be rebuilt as it stands."""
+
+    def __init__(self, table: str, status: str) -> None:
+        if status == "active":
+            super().__init__(f"'{table}' has no data yet, so there is nothing to rebuild.")
+        else:
+            super().__init__(f"'{table}' is {status}.", way_out=f"Run `freshtide resume {table}` first.")
+
+
 class Engine:
     """Feeds events to the scheduler and carries out its commands, until it is stopped or all is done."""
 
@@ -166,10 +176,10 @@ class Engine:
         """Turn a request into an event; called on the arrivals' thread."""
         try:
             message = self._begin(request)
+            if message is not None:
+                self._catalog.requests.finish(request.id, message)
         except FreshtideError as error:
-            message = str(error)
-        if message is not None:
-            self._catalog.requests.finish(request.id, message)
+            self._catalog.requests.finish(request.id, str(error), succeeded=False)
 
     def _begin(self, request: Request) -> str | None:
         """Begin what is asked; the message if it is done with that."""
@@ -186,7 +196,11 @@ class Engine:
                 self._events.put(TableResumed(table=table))
                 return f"'{table}' takes part again."
             case RequestKind.BACKFILL:
-                self._backfills.begin(request.id, table)
+                rows = self._catalog.tables.all()
+                able = [row.name for row in rows.values() if row.status == "active" and row.freshness is not None]
+                if table not in able:
+                    raise NothingToRebuildError(table, rows[table].status)
+                self._backfills.begin(request.id, table, able)
                 self._events.put(RebuildRequested(table=table))
         return None
 

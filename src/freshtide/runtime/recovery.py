@@ -11,10 +11,14 @@ from freshtide.core.instants import seconds
 from freshtide.core.tables import Table
 from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
 
+# How long the history of updates is kept, for explanations and curves.
+_HISTORY = 7 * 86_400.0
+
 
 def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> None:
     """Bring the catalog up to the logs, whether it is a crash behind or was lost altogether."""
     catalog.updates.interrupt_running(now)
+    catalog.updates.forget_before(now - _HISTORY)
     catalog.tables.forget_all_but(graph)
     known = catalog.tables.all()
     for table in graph.values():
@@ -24,7 +28,7 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
             catalog.files.adopt(table.name, table.feed)
 
 
-def after_update(row: TableRow, record: UpdateRecord, version: int) -> TableRow:
+def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: float = 0.0) -> TableRow:
     """A table's row once an update of it has been committed."""
     counted = {} if record.kind is UpdateKind.REBUILD else row.counts
     counts = record.counts
@@ -37,6 +41,8 @@ def after_update(row: TableRow, record: UpdateRecord, version: int) -> TableRow:
         safe=None if record.safe is None else seconds(record.safe),
         definition=record.definition,
         counts={name: counted.get(name, 0) + value for name, value in found.items()},
+        updates=row.updates + 1,
+        busy=row.busy + took,
     )
 
 

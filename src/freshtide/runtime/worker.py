@@ -63,15 +63,16 @@ class UpdateWorker:
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
             self._catalog.updates.fail(update, at=self._clock.now(), error=reason)
+            self._catalog.tables.count_failure(table.name)
             return [UpdateFailed(table=table.name, track=command.track, reason=reason)]
         finished = self._book(table, command, done, update=update, started=started)
         return [finished, *self._left_over(table, command, done)]
 
     def _book(self, table: Table, command: StartUpdate, done: _Done, *, update: int, started: float) -> UpdateFinished:
         row = self._catalog.tables.get(table.name)
-        if done.outcome is not None:
-            row = after_update(row, done.outcome.record, done.outcome.version)
         now = self._clock.now()
+        if done.outcome is not None:
+            row = after_update(row, done.outcome.record, done.outcome.version, took=now - started)
         rows = done.outcome.rows if done.outcome else 0
         self._catalog.book_update(row, update, file_ids=[file.id for file in done.files], rows=rows, at=now)
         return UpdateFinished(

@@ -22,9 +22,6 @@ from freshtide.spark.sessions import SparkTracks
 from freshtide.spark.states import TableStates
 from freshtide.storage import Snapshot, Store, StoredTable, UpdateRecord, compact
 
-_CHECKPOINT_EVERY = 32
-_VACUUM_EVERY = 256
-
 
 class UpdateError(FreshtideError):
     """An update that failed, in words for the user."""
@@ -132,10 +129,17 @@ class UpdateExecutor:
             if table.maintain is Maintenance.PARTITIONS and snapshot.freshness is not None:
                 closed = self._cuts.closed_before(table.name, snapshot.freshness)
             compact(stored, at=self._clock(), closed_before=closed)
-        if snapshot.version % _CHECKPOINT_EVERY == _CHECKPOINT_EVERY - 1:
-            stored.checkpoint()
-        if snapshot.version % _VACUUM_EVERY == _VACUUM_EVERY - 1:
-            stored.vacuum(self._retention)
+        stored.keep_house(self._retention)
+        if table.is_base:
+            self._tidy_beside(table, snapshot.number)
+
+    def _tidy_beside(self, table: Table, number: int) -> None:
+        """The same for what the last load has put aside, if anything."""
+        for side in (f"{table.name}__rejects", f"{table.name}__late"):
+            beside = self._store.table(side)
+            if beside.snapshot is not None and beside.snapshot.number == number:
+                compact(beside, at=self._clock())
+                beside.keep_house(self._retention)
 
     def _stored(self, table: Table) -> StoredTable:
         return self._store.table(table.name, time_column=table.time_column)

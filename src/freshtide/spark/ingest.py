@@ -96,7 +96,9 @@ def read_batch(
     groups: dict[tuple[str, ...] | None, list[str]] = defaultdict(list)
     for item in items:
         groups[_layout(feed, item)].append(item.file.path)
-    parts = [_parsed(session, feed, columns, layout, paths, named) for layout, paths in groups.items()]
+    parts = [
+        _parsed(session, feed, columns, layout=layout, paths=paths, named=named) for layout, paths in groups.items()
+    ]
     if parts:
         frame = reduce(DataFrame.unionByName, parts)
     else:
@@ -118,6 +120,7 @@ def _parsed(
     session: SparkSession,
     feed: Feed,
     columns: tuple[Column, ...],
+    *,
     layout: tuple[str, ...] | None,
     paths: list[str],
     named: bool,

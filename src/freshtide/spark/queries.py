@@ -8,6 +8,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import FunctionQuery, Query, SourceReference, SqlQuery
+from freshtide.spark.failures import SPARK_ERRORS, plain_words
+
+
+class QueryError(FreshtideError):
+    """A question that Spark cannot answer."""
 
 
 class QueryResultError(FreshtideError):
@@ -50,7 +55,10 @@ def run_query(
 ) -> DataFrame:
     """A user's ad-hoc query over named frames."""
     query = SqlQuery(text=text, references=tuple(references))
-    return evaluate_by_source(session, query, lambda name: frames[name])
+    try:
+        return evaluate_by_source(session, query, lambda name: frames[name])
+    except SPARK_ERRORS as error:
+        raise QueryError(plain_words(error)) from error
 
 
 def _bound_text(query: SqlQuery, frames: Sequence[DataFrame]) -> str:

@@ -22,6 +22,8 @@ from freshtide.storage.snapshots import DataFile, Snapshot
 
 _APPLICATION = "freshtide"
 _RECENT_SNAPSHOTS = 64
+_CHECKPOINT_EVERY = 32
+_VACUUM_EVERY = 256
 _UNREADABLE_FEATURES = ("delta.enableDeletionVectors", "delta.columnMapping.mode")
 # A failing checkpoint hook raises although the commit has landed, so checkpoints are written apart.
 _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
@@ -56,6 +58,7 @@ class StoredTable:
         self._handle: DeltaTable | None = None
         self._current: Snapshot | None = None
         self._recent: deque[Snapshot] = deque(maxlen=_RECENT_SNAPSHOTS)
+        self._checkpointed = self._vacuumed = 0
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -84,6 +87,9 @@ class StoredTable:
             self._handle = self._reopened(version)
         self._refuse_foreign_features(self._handle)
         self._install(self._snapshot_of(self._handle))
+        # Commits since the last checkpoint are not known here; a little early does no harm.
+        self._checkpointed = self._known().version - self._known().version % _CHECKPOINT_EVERY
+        self._vacuumed = self._known().version - self._known().version % _VACUUM_EVERY
         return self._current
 
     def records(self, *, after: int = -1) -> Iterator[tuple[int, UpdateRecord]]:
@@ -200,9 +206,19 @@ class StoredTable:
         self._forget_recent(lambda snapshot: snapshot.number > number)
         self._install(self._snapshot_of(self._handle))
 
+    def keep_house(self, retention: float) -> None:
+        """Every so many commits: a checkpoint, so that opening is quick, and the deletion of unused files."""
+        version = self._opened().version()
+        if version - self._checkpointed >= _CHECKPOINT_EVERY:
+            self.checkpoint()
+        if version - self._vacuumed >= _VACUUM_EVERY:
+            self.vacuum(retention)
+
     def checkpoint(self) -> None:
         """Write a checkpoint, so that opening the table does not replay the whole log."""
-        self._opened().create_checkpoint()
+        handle = self._opened()
+        handle.create_checkpoint()
+        self._checkpointed = handle.version()
 
     def vacuum(self, retention: float) -> None:
         """Delete files that no version younger than the retention (seconds) refers to."""
@@ -215,6 +231,7 @@ class StoredTable:
             post_commithook_properties=_NO_HOOKS,
         )
         handle.update_incremental()
+        self._vacuumed = handle.version()
         self._forget_recent(lambda snapshot: any(not (self.folder / file.path).exists() for file in snapshot.files))
 
     def _landed(self, number: int) -> bool:

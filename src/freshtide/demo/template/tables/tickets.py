@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from freshtide.project import materialized_view, table
+from freshtide import materialized_view, table
 
 
 @table(feed="tickets_feed", target_lag="40s", comment="What happened to the tickets of the help desk")
