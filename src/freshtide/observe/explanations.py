@@ -7,7 +7,7 @@ from typing import Any
 
 from freshtide.catalog import Catalog
 from freshtide.core.durations import format_duration
-from freshtide.core.events import DataArrived, Event
+from freshtide.core.events import DataArrived
 from freshtide.core.instants import format_instant
 from freshtide.observe.standing import scheduler_of
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
@@ -149,14 +149,17 @@ def _last_decision(catalog: Catalog, report: TableReport) -> list[str]:
 def _standing(project: Project, catalog: Catalog, reports: dict[str, TableReport], now: float) -> list[Candidate]:
     """The queue as the scheduler would have it now, without what is running."""
     scheduler = scheduler_of(project, catalog, tracks=0)
-    events: list[Event] = []
+    waiting: list[tuple[float, DataArrived]] = []
     for table in project.graph.values():
         if table.is_base:
             for file in catalog.files.pending(table.name):
                 # A file that names no time counts as the newest, as it does for the run.
                 latest = catalog.files.latest_timestamp(file.feed) if file.timestamp is None else file.timestamp
-                events.append(DataArrived(table=table.name, timestamp=latest or 0.0))
-    scheduler.handle(events, now)
+                waiting.append((file.arrived_at, DataArrived(table=table.name, timestamp=latest or 0.0)))
+    # In the order of arrival, each at its time: how long a table has been waiting decides under FIFO.
+    for arrived_at, event in sorted(waiting, key=lambda pair: pair[0]):
+        scheduler.handle([event], arrived_at)
+    scheduler.handle([], now)
     return [c for c in scheduler.standing(len(project.graph)) if reports[c.table].running_on is None]
 
 

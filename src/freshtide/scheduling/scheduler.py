@@ -275,6 +275,9 @@ class Scheduler:
             # Nothing is loaded yet, so the first data stands for one period, like any other.
             start = (state.pending[0] if state.pending else goal) - state.spec.period
         delta = max(0.0, goal - start)
+        if state.rebuild_wanted:
+            # It gains no freshness by itself, but what waits behind it does, and it must not wait for ever.
+            delta = max(delta, state.spec.period, (self._new_goal(state) or goal) - start)
         return Candidate(
             table=state.spec.name,
             priority=state.spec.priority,

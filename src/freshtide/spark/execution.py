@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks
 from freshtide.spark.states import TableStates
 from freshtide.storage import Snapshot, Store, StoredTable, UpdateRecord, compact
+
+_logger = logging.getLogger(__name__)
 
 
 class UpdateError(FreshtideError):
@@ -115,7 +118,11 @@ class UpdateExecutor:
             raise UpdateError(plain_words(error)) from error
         record = snapshot.record
         assert record is not None, "a commit carries its record"
-        self._tidy(table)
+        try:
+            self._tidy(table)
+        except Exception:
+            # The update has landed: what went wrong afterwards must not make it look as if it had not.
+            _logger.warning("Housekeeping of '%s' failed; it is tried again later.", table.name, exc_info=True)
         return UpdateOutcome(record=record, version=snapshot.version, rows=snapshot.rows)
 
     def _tidy(self, table: Table) -> None:
