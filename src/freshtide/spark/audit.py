@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 
@@ -9,11 +10,14 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, FloatType, MapType
 
+from freshtide.spark.sessions import compiled_plans
 from freshtide.spark.states import TableStates
 
 _EXAMPLES = 3
 # Sums of floating-point numbers depend on the order of the rows; anything beyond that is a difference.
 _RELATIVE_NOISE = 1e-9
+# From so many bytes on compiling the plans pays.
+_LARGE = 16_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,24 +49,29 @@ class Audit:
         snapshot = self._states.pin(name)
         if snapshot is None or snapshot.freshness is None:
             return AuditResult(table=name, freshness=None, rows=0)
-        # Plans of an audit are large and run once over everything: here compiling them pays.
-        self._states.session.conf.set("spark.sql.codegen.wholeStage", "true")
         stored = self._states.newest(name)
         expected = self._states.expanded(name, snapshot.freshness).select(*(f"`{c}`" for c in stored.columns))
         differences = _differences(_comparable(expected), _comparable(stored))
-        more, fewer = sf.greatest("_balance", sf.lit(0)), sf.greatest(-sf.col("_balance"), sf.lit(0))
-        missing, unexpected = differences.agg(
-            sf.coalesce(sf.sum(more), sf.lit(0)), sf.coalesce(sf.sum(fewer), sf.lit(0))
-        ).collect()[0]
-        examples = _examples(differences) if missing or unexpected else []
+        large = self._states.bytes_read > _LARGE
+        with compiled_plans(self._states.session) if large else nullcontext():
+            missing, unexpected, examples = _outcome(differences)
         return AuditResult(
             table=name,
             freshness=snapshot.freshness,
             rows=snapshot.rows,
             missing=missing,
             unexpected=unexpected,
-            examples=tuple(examples),
+            examples=examples,
         )
+
+
+def _outcome(differences: DataFrame) -> tuple[int, int, tuple[str, ...]]:
+    """How many rows are missing, how many are unexpected, and some of them."""
+    more, fewer = sf.greatest("_balance", sf.lit(0)), sf.greatest(-sf.col("_balance"), sf.lit(0))
+    missing, unexpected = differences.agg(
+        sf.coalesce(sf.sum(more), sf.lit(0)), sf.coalesce(sf.sum(fewer), sf.lit(0))
+    ).collect()[0]
+    return missing, unexpected, tuple(_examples(differences)) if missing or unexpected else ()
 
 
 def _examples(differences: DataFrame) -> list[str]:

@@ -18,13 +18,23 @@ from pyspark.sql import functions as sf
 
 from freshtide.core.loads import LoadItem
 from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.spark.queries import VIEW, Narrowed
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import CONTENT, reason
-from freshtide.spark.schemas import feed_schema, quoted, schema_from_ddl
+from freshtide.spark.schemas import feed_schema, quoted
 
 _FILE, _VERDICT, _LATE_UPTO = "_file", "_verdict", "_late_upto"
 _MAP_LIMIT = 64
 _NEVER = "false"
+_SPARK_DEFAULTS = {
+    "encoding": "utf-8",
+    "header": "false",
+    "sep": ",",
+    "quote": '"',
+    "escape": "\\",
+    "nullValue": "",
+    "multiLine": "false",
+}
 
 
 class Verdict(IntEnum):
@@ -39,36 +49,42 @@ class Batch:
 
     feed: Feed
     columns: tuple[Column, ...]
-    frame: DataFrame
+    parsed: Narrowed
     unfit: str
     late: str
 
-    def good(self) -> DataFrame:
+    def good(self) -> Narrowed:
         return self._rows(f"NOT ({self.unfit}) AND NOT ({self.late})")
 
-    def late_rows(self) -> DataFrame:
+    def late_rows(self) -> Narrowed:
         return self._rows(f"NOT ({self.unfit}) AND ({self.late})")
 
-    def rejected(self) -> DataFrame:
+    def rejected(self, session: SparkSession) -> DataFrame:
         """File, content and reason of the rows that do not fit. The batch must have been read with files."""
         as_read = sf.to_json(sf.struct(*(quoted(column.name) for column in self.columns)))
-        return self.frame.where(self.unfit).select(
-            sf.expr(_PLAIN_PATH).alias("file"),
-            sf.coalesce(sf.col(CONTENT), as_read).alias("content"),
-            reason(self.feed, self.columns).alias("reason"),
+        return (
+            self.parsed.as_frame(session)
+            .where(self.unfit)
+            .select(
+                sf.expr(_PLAIN_PATH).alias("file"),
+                sf.coalesce(sf.col(CONTENT), as_read).alias("content"),
+                reason(self.feed, self.columns).alias("reason"),
+            )
         )
 
-    def tally(self) -> dict[Verdict, int]:
+    def tally(self, session: SparkSession) -> dict[Verdict, int]:
         """How many rows got which verdict."""
         verdict = (
             f"CASE WHEN {self.unfit} THEN {int(Verdict.REJECTED)} "
             f"WHEN {self.late} THEN {int(Verdict.LATE)} ELSE {int(Verdict.GOOD)} END AS {_VERDICT}"
         )
-        counted = self.frame.selectExpr(verdict).groupBy(_VERDICT).count().collect()
+        counted = self.parsed.as_frame(session).selectExpr(verdict).groupBy(_VERDICT).count().collect()
         return {Verdict(row[_VERDICT]): row["count"] for row in counted}
 
-    def _rows(self, condition: str) -> DataFrame:
-        return self.frame.where(condition).selectExpr(*(quoted(column.name) for column in self.columns))
+    def _rows(self, condition: str) -> Narrowed:
+        names = ", ".join(quoted(column.name) for column in self.columns)
+        text = f"SELECT {names} FROM ({self.parsed.text}) WHERE {condition}"
+        return Narrowed(frame=self.parsed.frame, text=text)
 
 
 # The metadata column spells a path as a URI; users know it as a path.
@@ -99,16 +115,19 @@ def read_batch(
     parts = [
         _parsed(session, feed, columns, layout=layout, paths=paths, named=named) for layout, paths in groups.items()
     ]
-    if parts:
-        frame = reduce(DataFrame.unionByName, parts)
+    if len(parts) == 1:
+        (parsed,) = parts
+    elif parts:
+        united = reduce(DataFrame.unionByName, [part.as_frame(session) for part in parts])
+        parsed = Narrowed(frame=united, text=f"SELECT * FROM {VIEW}")
     else:
-        marks = [f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, _FILE)]
-        frame = empty_frame(session, feed_schema(feed, extra)).selectExpr("*", *marks)
+        marks = ", ".join(f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, _FILE))
+        parsed = Narrowed(frame=empty_frame(session, feed_schema(feed, extra)), text=f"SELECT *, {marks} FROM {VIEW}")
     late = _NEVER
     if limits:
-        frame, late_upto = _late_limits(session, frame, limits, several)
+        parsed, late_upto = _late_limits(session, parsed, limits, several)
         late = f"coalesce(unix_micros({quoted(feed.time_column)}) <= {late_upto}, false)"
-    return Batch(feed=feed, columns=columns, frame=frame, unfit=_unfit(feed, columns), late=late)
+    return Batch(feed=feed, columns=columns, parsed=parsed, unfit=_unfit(feed, columns), late=late)
 
 
 def _layout(feed: Feed, item: LoadItem) -> tuple[str, ...] | None:
@@ -124,7 +143,7 @@ def _parsed(
     layout: tuple[str, ...] | None,
     paths: list[str],
     named: bool,
-) -> DataFrame:
+) -> Narrowed:
     by_name = {column.name: column for column in columns}
     if layout is not None:
         present = [by_name.get(name, Column(name=name, type="string")) for name in layout]
@@ -138,32 +157,34 @@ def _parsed(
         for column in columns
     ]
     values.append(f"CAST(NULL AS STRING) AS {CONTENT}" if feed.format is FileFormat.PARQUET else CONTENT)
-    if named:
-        values.append(f"_metadata.file_path AS {_FILE}")
     raw = _reader(session, feed, present).load([_escaped(path) for path in paths])
-    return raw.selectExpr(*values)
+    if named:
+        # The hidden column is there for the frame itself only, not through a view of it.
+        selected = raw.selectExpr(*values, f"_metadata.file_path AS {_FILE}")
+        return Narrowed(frame=selected, text=f"SELECT * FROM {VIEW}")
+    return Narrowed(frame=raw, text=f"SELECT {', '.join(values)} FROM {VIEW}")
 
 
 def _reader(session: SparkSession, feed: Feed, columns: list[Column]) -> DataFrameReader:
     fields = [f"{quoted(column.name)} {_raw_type(feed, column)}" for column in columns]
     if feed.format is FileFormat.PARQUET:
-        return session.read.format("parquet").schema(schema_from_ddl(", ".join(fields)))
-    options: dict[str, str | bool] = {
-        "columnNameOfCorruptRecord": CONTENT,
-        "mode": "PERMISSIVE",
-        "encoding": feed.encoding,
-        "multiLine": feed.multiline,
-    }
+        return session.read.format("parquet").schema(", ".join(fields))
+    reader = session.read.format(feed.format.value).schema(", ".join([*fields, f"{CONTENT} string"]))
+    wanted = {"columnNameOfCorruptRecord": CONTENT, "encoding": feed.encoding}
     if feed.format is FileFormat.CSV:
-        options |= {
-            "header": feed.header,
+        wanted |= {
+            "header": str(feed.header).lower(),
             "sep": feed.delimiter,
             "quote": feed.quote,
             "escape": feed.escape,
             "nullValue": feed.null_value,
+            "multiLine": str(feed.multiline).lower(),
         }
-    schema = schema_from_ddl(", ".join([*fields, f"{CONTENT} string"]))
-    return session.read.format(feed.format.value).schema(schema).options(**options)
+    # Each option is a call to the JVM: leave out what is Spark's default anyway.
+    for name, value in wanted.items():
+        if _SPARK_DEFAULTS.get(name) != value.lower():
+            reader = reader.option(name, value)
+    return reader
 
 
 def _raw_type(feed: Feed, column: Column) -> str:
@@ -194,20 +215,21 @@ def _unfit(feed: Feed, columns: tuple[Column, ...]) -> str:
 
 
 def _late_limits(
-    session: SparkSession, frame: DataFrame, limits: dict[str, int], several: bool
-) -> tuple[DataFrame, str]:
-    """The frame and an expression for up to where the rows of each row's file are late.
+    session: SparkSession, parsed: Narrowed, limits: dict[str, int], several: bool
+) -> tuple[Narrowed, str]:
+    """The rows and an expression for up to where the rows of each row's file are late.
 
     A map for few files; a join for many, since looking a file up in a map takes longer the more there are.
     """
     if not several:
-        return frame, f"{next(iter(limits.values()))}L"
+        return parsed, f"{next(iter(limits.values()))}L"
     by_uri = {_file_uri(session, path): upto for path, upto in limits.items()}
     if len(by_uri) <= _MAP_LIMIT:
         pairs = ", ".join(f"{_literal(uri)}, {upto}L" for uri, upto in by_uri.items())
-        return frame, f"try_element_at(map({pairs}), {_FILE})"
+        return parsed, f"try_element_at(map({pairs}), {_FILE})"
     table = session.createDataFrame(list(by_uri.items()), f"{_FILE} string, {_LATE_UPTO} bigint")
-    return frame.join(sf.broadcast(table), _FILE, "left"), _LATE_UPTO
+    joined = parsed.as_frame(session).join(sf.broadcast(table), _FILE, "left")
+    return Narrowed(frame=joined, text=f"SELECT * FROM {VIEW}"), _LATE_UPTO
 
 
 def _file_uri(session: SparkSession, path: str) -> str:

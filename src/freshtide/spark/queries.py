@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,9 +27,36 @@ def source_names(query: Query) -> tuple[str, ...]:
     return tuple(query.parameters.values())
 
 
-def evaluate(session: SparkSession, query: Query, frames: Sequence[DataFrame]) -> DataFrame:
-    """The query's result with one frame in each place that names a source."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowed:
+    """A frame with SQL around it: `text` is a SELECT from VIEW.
+
+    Put into a larger query as text it is analysed once, together with that; each step of a chain of DataFrames is
+    analysed by itself, which for small updates takes as long as the work.
+    """
+
+    frame: DataFrame
+    text: str
+
+    def as_frame(self, session: SparkSession) -> DataFrame:
+        self.frame.createOrReplaceTempView(_NARROWED)
+        return session.sql(self.relation(_NARROWED))
+
+    def relation(self, view: str) -> str:
+        """The SELECT, from a view of that name."""
+        return self.text.replace(VIEW, f"`{view}`")
+
+
+# A name that no column or file has, so that it can be replaced wherever it stands.
+VIEW = "{freshtide view}"
+_NARROWED = "__narrowed"
+Input = DataFrame | Narrowed
+
+
+def evaluate(session: SparkSession, query: Query, inputs: Sequence[Input]) -> DataFrame:
+    """The query's result with one input in each place that names a source."""
     if isinstance(query, FunctionQuery):
+        frames = [given.as_frame(session) if isinstance(given, Narrowed) else given for given in inputs]
         result = query.function(**dict(zip(query.parameters, frames, strict=True)))
         if not isinstance(result, DataFrame):
             name = getattr(query.function, "__name__", "the function")
@@ -37,7 +65,7 @@ def evaluate(session: SparkSession, query: Query, frames: Sequence[DataFrame]) -
                 way_out="A table function takes DataFrames and returns one.",
             )
         return result
-    return session.sql(_bound_text(query, frames))
+    return session.sql(_bound_text(query, inputs))
 
 
 def evaluate_by_source(session: SparkSession, query: Query, frame_of: Callable[[str], DataFrame]) -> DataFrame:
@@ -61,17 +89,20 @@ def run_query(
         raise QueryError(plain_words(error)) from error
 
 
-def _bound_text(query: SqlQuery, frames: Sequence[DataFrame]) -> str:
+def _bound_text(query: SqlQuery, inputs: Sequence[Input]) -> str:
     """The user's text with each source name replaced by a temporary view, everything else untouched.
 
     Analysis happens when the DataFrame is made, so the views' names may be used again right after.
     """
     pieces, position = [], 0
-    for index, (reference, frame) in enumerate(zip(query.references, frames, strict=True)):
+    for index, (reference, given) in enumerate(zip(query.references, inputs, strict=True)):
         view = f"__source_{index}"
+        frame, relation = (
+            (given.frame, f"({given.relation(view)})") if isinstance(given, Narrowed) else (given, f"`{view}`")
+        )
         frame.createOrReplaceTempView(view)
         pieces.append(query.text[position : reference.start])
-        pieces.append(f"`{view}`" if reference.aliased else f"`{view}` AS `{reference.source}`")
+        pieces.append(relation if reference.aliased else f"{relation} AS `{reference.source}`")
         position = reference.end
     pieces.append(query.text[position:])
     return "".join(pieces)

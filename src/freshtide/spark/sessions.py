@@ -25,6 +25,7 @@ _REQUIRED = {
 }
 # Updates are many and small: a shuffle into Spark's default number of partitions would cost more than the work.
 _SHUFFLE, _SPARKS_DEFAULT, _OURS = "spark.sql.shuffle.partitions", "200", str(max(2, os.cpu_count() or 2))
+_CODE_GENERATION = "spark.sql.codegen.wholeStage"
 _DEFAULTS = {
     _SHUFFLE: _OURS,
     "spark.master": "local[*]",
@@ -93,12 +94,24 @@ class SparkTracks:
                 session.conf.set(name, value)
             chosen = self.root.conf.get(_SHUFFLE, _SPARKS_DEFAULT) or _SPARKS_DEFAULT
             session.conf.set(_SHUFFLE, _OURS if chosen == _SPARKS_DEFAULT else chosen)
+            # Compiling a plan takes longer than running it over a few thousand rows; see `compiled_plans`.
+            session.conf.set(_CODE_GENERATION, "false")
             session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
             self._local.session = session
         return session
 
     def stop(self) -> None:
         self.root.stop()
+
+
+@contextmanager
+def compiled_plans(session: SparkSession) -> Iterator[None]:
+    """Let Spark compile the plans of large work: there it pays."""
+    session.conf.set(_CODE_GENERATION, "true")
+    try:
+        yield
+    finally:
+        session.conf.set(_CODE_GENERATION, "false")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from freshtide.core.instants import datetime_of, seconds
 from freshtide.spark.reading import instant
 from freshtide.spark.schemas import quoted
+from freshtide.spark.sessions import compiled_plans
 from freshtide.storage import DataFile, StoredTable
 
 _OPEN = "_open"
@@ -42,11 +43,10 @@ def write_result(
 
     Rows stamped from `opens_at` on go to files of their own: the next update replaces just these.
     """
-    whole_stage = "true" if large else "false"
-    # Compiling a plan takes longer than running it over a few thousand rows.
-    frame.sparkSession.conf.set("spark.sql.codegen.wholeStage", whole_stage)
-    write = _write_large if large else _write_small
-    return write(frame, table, number, partition_by, opens_at)
+    if not large:
+        return _write_small(frame, table, number, partition_by, opens_at)
+    with compiled_plans(frame.sparkSession):
+        return _write_large(frame, table, number, partition_by, opens_at)
 
 
 def _write_small(
