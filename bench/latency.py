@@ -52,7 +52,7 @@ def run(folder: Path, *, quick: bool) -> Report:
     else:
         # Spark's analyser takes hundreds of updates to be compiled: without a long warm-up whoever goes first loses.
         courses = [
-            _Course(feeds=8, warm_up=25, rounds=10, limit=60),
+            _Course(feeds=8, warm_up=100, rounds=20, limit=60),
             _Course(feeds=48, warm_up=3, rounds=5, limit=120),
         ]
     for course in courses:

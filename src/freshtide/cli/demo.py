@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -82,7 +85,8 @@ def demo(
         ("freshtide feeds -p demo", "what arrived and what was put aside"),
         ("freshtide run -p demo", "keep it running (drop files into demo/landing)"),
     ):
-        console.print(f"  [bold]{command.replace('-p demo', f'-p {folder}')}[/bold]  [dim]{what}[/dim]", soft_wrap=True)
+        here = command.replace("freshtide", _program(), 1).replace("-p demo", f"-p {folder}")
+        console.print(f"  [bold]{here}[/bold]\n      [dim]{what}[/dim]", soft_wrap=True)
     if report.failed or passed < len(results) or any(count.unaccounted for count in counts):
         raise typer.Exit(1)
 
@@ -106,6 +110,11 @@ def _curves_table(warehouse: Warehouse, curves: dict[str, TableCurve]) -> Table:
             verdict if table.target_lag is not None else "",
         )
     return shown
+
+
+def _program() -> str:
+    """How to call this program from where the user is."""
+    return "freshtide" if shutil.which("freshtide") else os.path.relpath(sys.argv[0])
 
 
 def _kept(target: float | None, curve: TableCurve | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,22 +68,27 @@ class FeedSet:
         return any(watched.watcher.settling for watched in self._watched)
 
     def poll(self, now: float) -> list[FeedFile]:
-        """The files to register, in the order they are to count as having arrived in.
+        """The files of all feeds to register, in the order they are to count as having arrived in."""
+        return sorted((file for found in self.poll_each(now) for file in found), key=_arrival_order)
+
+    def poll_each(self, now: float) -> Iterator[list[FeedFile]]:
+        """The files to register, feed by feed, so that the first are loaded while the last are looked at.
 
         Punctuation comes after data of the same poll: it promises about what arrives after it, and data
         that lay there beside it must not be taken for late.
         """
-        admitted: list[FeedFile] = []
         for watched in self._watched:
+            found: list[FeedFile] = []
             try:
-                admitted.extend(_poll_one(watched, self._ledger, now))
+                found = _poll_one(watched, self._ledger, now)
                 watched.fault = None
             except Exception as error:  # one bad feed must not stop the others: its files wait, it is reported
                 watched.fault = Problem(
                     message=f"Feed '{watched.feed.name}' could not be polled: {error!r}.",
                     origin=watched.feed.origin,
                 )
-        return sorted(admitted, key=_arrival_order)
+            if found:
+                yield sorted(found, key=_arrival_order)
 
 
 def _poll_one(watched: _Watched, ledger: Ledger, now: float) -> list[FeedFile]:

@@ -68,11 +68,12 @@ class ArrivalWatcher:
     def _look(self) -> None:
         now = self._clock.now()
         asked = self._ask(now)
-        found = self._feeds.poll(now)
-        if found:
+        found = False
+        for files in self._feeds.poll_each(now):
+            found = True
             self._quiet.clear()
-            self.register(found)
-        elif not asked and not self._feeds.settling:
+            self.register(files)
+        if not found and not asked and not self._feeds.settling:
             self._quiet.set()
 
     def _ask(self, now: float) -> bool:
