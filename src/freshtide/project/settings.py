@@ -57,7 +57,7 @@ class Settings:
     catalog: str | None = None
     """A SQLAlchemy URL; None for a SQLite file within the project."""
     retry: Retry = Retry()
-    poll: float = 0.05
+    poll: float = 0.1
     """How often the folders of the feeds are looked at."""
     large_update: int = 64_000_000
     """From this many bytes on, Spark writes the files of an update itself."""
@@ -148,6 +148,6 @@ class _WrittenSettings(Written):
     storage: str = "warehouse"
     catalog: str | None = None
     retry: _WrittenRetry = _WrittenRetry()
-    poll: PositiveDuration = 0.05
+    poll: PositiveDuration = 0.1
     large_update: Annotated[int, BeforeValidator(_size)] = 64_000_000
     retention: Duration = 86_400.0

@@ -14,6 +14,7 @@ from freshtide.core.graph import TableGraph
 from freshtide.feeds import FeedSet
 
 _ASK_EVERY = 0.25
+_REGISTER_EVERY = 0.02
 _ANNOUNCED = (FileState.READY, FileState.PUNCTUATION)
 
 
@@ -68,12 +69,18 @@ class ArrivalWatcher:
     def _look(self) -> None:
         now = self._clock.now()
         asked = self._ask(now)
-        found = False
+        found: list[FeedFile] = []
+        registered_at = now
         for files in self._feeds.poll_each(now):
-            found = True
             self._quiet.clear()
-            self.register(files)
-        if not found and not asked and not self._feeds.settling:
+            found += files
+            # The first are loaded while the last are still looked at, without a transaction for each.
+            if self._clock.now() - registered_at > _REGISTER_EVERY:
+                self.register(found)
+                found, registered_at = [], self._clock.now()
+        if found:
+            self.register(found)
+        elif registered_at == now and not asked and not self._feeds.settling:
             self._quiet.set()
 
     def _ask(self, now: float) -> bool:
