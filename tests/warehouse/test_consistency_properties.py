@@ -117,7 +117,7 @@ def test_views_are_their_queries_and_no_row_is_lost(
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]))
 def test_views_are_their_queries_in_many_more_worlds(
     spark: SparkSession,
