@@ -146,7 +146,7 @@ def test_a_wrong_property_is_told_with_its_line(line: str, problem: str) -> None
         ("CREATE TABLE t AS SELECT 1", f"'CREATE TABLE' is not a statement for tables. {STATEMENTS}"),
         (
             "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT * FROM cpu",
-            "OR REPLACE is not needed: a table whose query has changed is rebuilt by itself. Take OR REPLACE out.",
+            "OR REPLACE is not needed: a view whose query has changed is rebuilt by itself. Take OR REPLACE out.",
         ),
         (
             "CREATE STREAMING TABLE t (a int) AS SELECT * FROM STREAM f",

@@ -308,7 +308,8 @@ class SchedulerMachine(RuleBasedStateMachine):
                 assert account.freshness == self.newest.get(name)
             else:
                 assert account.freshness == self._edge(account)
-            assert not account.revision
+            # What was never updated has nothing to revise: its first update sees the sources as they are by then.
+            assert account.freshness is None or not account.revision
             assert not account.rebuild or account.freshness is None
             assert self.scheduler.look(name).freshness == account.freshness
         assert self.scheduler.idle
