@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, FloatType, MapType
 
+from freshtide.spark.schemas import quoted
 from freshtide.spark.sessions import compiled_plans
 from freshtide.spark.states import TableStates
 
@@ -50,7 +51,7 @@ class Audit:
         if snapshot is None or snapshot.freshness is None:
             return AuditResult(table=name, freshness=None, rows=0)
         stored = self._states.newest(name)
-        expected = self._states.expanded(name, snapshot.freshness).select(*(f"`{c}`" for c in stored.columns))
+        expected = self._states.expanded(name, snapshot.freshness).select(*(quoted(c) for c in stored.columns))
         differences = _differences(_comparable(expected), _comparable(stored))
         large = self._states.bytes_read > _LARGE
         with compiled_plans(self._states.session) if large else nullcontext():
@@ -86,7 +87,7 @@ def _differences(expected: DataFrame, stored: DataFrame) -> DataFrame:
     """Rows that occur more often on one side; `_balance` is how much more often they are expected."""
     columns = expected.columns
     both = expected.withColumn("_side", sf.lit(1)).unionByName(stored.withColumn("_side", sf.lit(-1)))
-    balance = both.groupBy(*(f"`{column}`" for column in columns)).agg(sf.sum("_side").alias("_balance"))
+    balance = both.groupBy(*(quoted(column) for column in columns)).agg(sf.sum("_side").alias("_balance"))
     unequal = balance.where(sf.col("_balance") != 0)
     floats = [field.name for field in expected.schema if _is_float(field.dataType)]
     return _without_noise(unequal, columns, floats) if floats else unequal
@@ -97,8 +98,8 @@ def _without_noise(unequal: DataFrame, columns: list[str], floats: list[str]) ->
 
     Rows that agree in all other columns are lined up by their numbers on both sides and compared place by place.
     """
-    exact = [f"`{column}`" for column in columns if column not in floats]
-    numbers = [f"`{column}`" for column in floats]
+    exact = [quoted(column) for column in columns if column not in floats]
+    numbers = [quoted(column) for column in floats]
     copies = unequal.withColumn("_copy", sf.explode(sf.sequence(sf.lit(1), sf.abs("_balance"))))
     sides = copies.withColumn("_balance", sf.signum("_balance").cast("int"))
     place = Window.partitionBy(*exact, "_balance").orderBy(*numbers)
@@ -119,9 +120,9 @@ def _comparable(frame: DataFrame) -> DataFrame:
     """Maps cannot be grouped by: compare them as their sorted entries."""
     return frame.select(
         *(
-            sf.array_sort(sf.map_entries(f"`{field.name}`")).alias(field.name)
+            sf.array_sort(sf.map_entries(quoted(field.name))).alias(field.name)
             if isinstance(field.dataType, MapType)
-            else sf.col(f"`{field.name}`")
+            else sf.col(quoted(field.name))
             for field in frame.schema
         )
     )

@@ -60,11 +60,6 @@ def records_after(folder: Path, version: int, number: int) -> Iterator[UpdateRec
             yield UpdateRecord.from_metadata(metadata)
 
 
-def record_of(folder: Path, version: int) -> UpdateRecord | None:
-    metadata = _metadata(folder, version)
-    return UpdateRecord.from_metadata(metadata) if "number" in metadata else None
-
-
 def _metadata(folder: Path, version: int) -> dict[str, Any]:
     """What a commit of ours says about itself: an update its `number`, a rollback the number it goes `back_to`."""
     for action in _actions(folder, version):
