@@ -8,6 +8,7 @@ from freshtide.core.errors import ProjectError
 from freshtide.project.settings import Retry, Settings, read_settings
 from freshtide.project.sizes import SizeError, parse_size
 from freshtide.project.yamlfile import parse_yaml
+from freshtide.scheduling import Policy
 
 
 def settings(text: str) -> Settings:
@@ -39,7 +40,7 @@ retention: 7d
     assert settings(written) == Settings(
         name="network",
         tracks=4,
-        ordering="fifo",
+        policy=Policy(ordering="fifo"),
         storage="/data/warehouse",
         catalog="postgresql://db/freshtide",
         retry=Retry(attempts=2, backoff=0.5, longest=120.0),
@@ -50,7 +51,7 @@ retention: 7d
 
 
 def test_the_scheduler_can_be_a_mapping() -> None:
-    assert settings("scheduler: {ordering: fifo}").ordering == "fifo"
+    assert settings("scheduler: {ordering: fifo}").policy.ordering == "fifo"
 
 
 def test_spark_settings_have_short_names_and_nest() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
@@ -17,11 +18,21 @@ from freshtide.core.events import (
     UpdateFailed,
     UpdateFinished,
 )
-from freshtide.scheduling import Fifo, MaxBenefit, RetryPolicy, ScheduledTable, Scheduler
+from freshtide.scheduling import (
+    GlobalAllocation,
+    NoInheritance,
+    Policy,
+    RetryPolicy,
+    ScheduledTable,
+    Scheduler,
+)
+
+PLAIN = Policy(allocation=GlobalAllocation(), inheritance=NoInheritance(), chopping=None)
+"""Max Benefit over one queue, all that is pending at once."""
 
 
 def table(name: str, *sources: str, alpha: float = 1.0, beta: float = 0.0, **changes: Any) -> ScheduledTable:
-    return ScheduledTable(name=name, sources=sources, cost=CostModel.given(alpha, beta), **changes)
+    return ScheduledTable(name=name, sources=sources, cost=CostModel.given(alpha, beta), **{"period": 1.0, **changes})
 
 
 class Bench:
@@ -31,12 +42,19 @@ class Bench:
         self,
         *tables: ScheduledTable,
         tracks: int = 1,
-        ordering: Fifo | MaxBenefit | None = None,
+        ordering: str | None = None,
+        policy: Policy = PLAIN,
+        uniform: Callable[[], float] = lambda: 0.0,
         retry: RetryPolicy | None = None,
         reach: Callable[[str, float], float | None] | None = None,
     ) -> None:
         self.scheduler = Scheduler(
-            tables, tracks=tracks, ordering=ordering or MaxBenefit(), retry=retry or RetryPolicy(), reach=reach
+            tables,
+            tracks=tracks,
+            policy=policy if ordering is None else replace(policy, ordering=ordering),
+            uniform=uniform,
+            retry=retry or RetryPolicy(),
+            reach=reach,
         )
         self.now = 0.0
         self.running: dict[str, StartUpdate] = {}

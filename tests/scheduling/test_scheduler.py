@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from freshtide.core.events import RebuildRequested, TimerFired, UpdateFinished
-from freshtide.scheduling import Fifo, MaxBenefit, RetryPolicy
+from freshtide.scheduling import RetryPolicy
 
 from .bench import Bench, arrival, given_up, starts, table, wakes
 
@@ -370,7 +370,7 @@ def test_timers_without_a_cause_do_nothing() -> None:
 
 
 def test_a_look_at_a_table_shows_what_it_waits_for() -> None:
-    bench = Bench(table("running"), table("cpu", freshness=2.0, safe=2.0, priority=3.0), ordering=MaxBenefit())
+    bench = Bench(table("running"), table("cpu", freshness=2.0, safe=2.0, priority=3.0), ordering="max-benefit")
     bench.at(1.0).arrives("running", 1.0)
     bench.at(2.0).arrives("cpu", 6.0)
     seen = bench.scheduler.look("cpu")
@@ -383,7 +383,7 @@ def test_a_look_at_a_table_shows_what_it_waits_for() -> None:
 
 
 def test_under_fifo_a_view_waits_from_the_moment_its_sources_moved() -> None:
-    bench = Bench(table("a"), table("b"), table("view", "a"), ordering=Fifo())
+    bench = Bench(table("a"), table("b"), table("view", "a"), ordering="fifo")
     bench.at(1.0).arrives("a", 1.0)
     bench.at(2.0).arrives("b", 1.0)
     assert bench.at(3.0).finishes("a") == ["b"]

@@ -6,6 +6,8 @@ could be updated. It shares nothing with the scheduler.
 
 from __future__ import annotations
 
+import random
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from hypothesis import settings
@@ -24,7 +26,38 @@ from freshtide.core.events import (
     UpdateFailed,
     UpdateFinished,
 )
-from freshtide.scheduling import ORDERINGS, RetryPolicy, ScheduledTable, Scheduler
+from freshtide.scheduling import (
+    ORDERINGS,
+    EdfPartitioned,
+    GlobalAllocation,
+    MaxInheritance,
+    MaxPlusInheritance,
+    NoInheritance,
+    Policy,
+    Proportional,
+    RetryPolicy,
+    ScheduledTable,
+    Scheduler,
+    SumInheritance,
+)
+
+POLICIES = st.builds(
+    Policy,
+    ordering=st.sampled_from(sorted(ORDERINGS)),
+    allocation=st.one_of(
+        st.just(GlobalAllocation()),
+        st.builds(EdfPartitioned, aggressive=st.booleans()),
+        st.builds(
+            Proportional,
+            aggressive=st.booleans(),
+            tracks=st.sampled_from(["all", "basic"]),
+            k=st.sampled_from([0.01, 1.0, 10.0]),
+            measure=st.sampled_from(["execution", "period"]),
+        ),
+    ),
+    inheritance=st.sampled_from([NoInheritance(), SumInheritance(), MaxInheritance(), MaxPlusInheritance(k=2.0)]),
+    chopping=st.sampled_from([None, 1.0, 3.0]),
+)
 
 
 @dataclass(slots=True)
@@ -33,6 +66,8 @@ class Account:
 
     sources: tuple[str, ...]
     lateness: float
+    stride: float
+    """How much freshness one update may gain."""
     freshness: float | None = None
     safe: float | None = None
     waiting: list[float] = field(default_factory=list)
@@ -52,14 +87,15 @@ class Account:
 class Setting:
     tables: tuple[ScheduledTable, ...]
     tracks: int
-    ordering: str
+    policy: Policy
     attempts: int
 
     def scheduler(self) -> Scheduler:
         return Scheduler(
             self.tables,
             tracks=self.tracks,
-            ordering=ORDERINGS[self.ordering](),
+            policy=self.policy,
+            uniform=random.Random(7).random,
             retry=RetryPolicy(attempts=self.attempts, backoff=2.0),
         )
 
@@ -93,14 +129,23 @@ class SchedulerMachine(RuleBasedStateMachine):
     @initialize(
         tables=graphs(),
         tracks=st.integers(1, 3),
-        ordering=st.sampled_from(sorted(ORDERINGS)),
+        policy=POLICIES,
         attempts=st.integers(1, 3),
         late=st.sampled_from([0.0, 4.0]),
     )
-    def begin(self, tables: tuple[ScheduledTable, ...], tracks: int, ordering: str, attempts: int, late: float) -> None:
-        self.setting = Setting(tables, tracks, ordering, attempts)
+    def begin(
+        self, tables: tuple[ScheduledTable, ...], tracks: int, policy: Policy, attempts: int, late: float
+    ) -> None:
+        self.setting = Setting(tables, tracks, policy, attempts)
         self.scheduler = self.setting.scheduler()
-        self.accounts = {t.name: Account(sources=t.sources, lateness=0.0 if t.sources else late) for t in tables}
+        self.accounts = {
+            t.name: Account(
+                sources=t.sources,
+                lateness=0.0 if t.sources else late,
+                stride=float("inf") if policy.chopping is None else policy.chopping * (t.period or 0.0),
+            )
+            for t in tables
+        }
         self.newest: dict[str, float] = {}
         self.now = 0.0
         self.history: list[tuple[list[Event], float, list[Command]]] = []
@@ -170,9 +215,15 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert all(0 <= track < self.setting.tracks for track in tracks)
 
     @invariant()
-    def no_track_is_idle_while_a_table_could_be_updated(self) -> None:
-        if len(self._running()) < self.setting.tracks:
-            assert [name for name in self.accounts if self._could_run(name)] == []
+    def no_track_is_idle_while_a_table_could_be_updated_on_it(self) -> None:
+        busy = {account.update.track for account in self.accounts.values() if account.update is not None}
+        idle = sum(1 << track for track in range(self.setting.tracks) if track not in busy)
+        partition = self.scheduler.partition
+        for name in self.accounts:
+            if self._could_run(name):
+                lane = partition.lanes[partition.lane_of[name]]
+                assert not idle & (lane.home | lane.free), f"{name} has a home track or a free one to run on"
+                assert not (partition.aggressive and idle & lane.promotable), f"{name} could be promoted"
 
     @invariant()
     def the_scheduler_says_it_is_idle_exactly_when_nothing_runs_and_nothing_could(self) -> None:
@@ -238,15 +289,24 @@ class SchedulerMachine(RuleBasedStateMachine):
 
     def _check_the_goal(self, account: Account, command: StartUpdate) -> None:
         if not account.sources:
-            assert command.upto == max(account.waiting), "an update takes all that is pending"
+            assert command.upto == self._chopped(account, sorted(account.waiting)), "an update takes what is pending"
             return
         edge = self._edge(account)
-        if account.freshness is None or (edge is not None and edge > account.freshness):
+        if account.freshness is None:
             assert command.upto == edge, "as far as is safe, and no further"
+        elif edge is not None and edge > account.freshness:
+            assert account.freshness < command.upto <= edge, "as far as is safe, and no further"
+            assert command.upto == edge or edge > account.freshness + account.stride, "chopped without need"
         else:
             assert command.upto == account.freshness, "a revision goes nowhere new"
         assert account.last_upto is None or command.upto >= account.last_upto, "updates are chronological"
         account.last_upto = command.upto
+
+    def _chopped(self, account: Account, waiting: list[float]) -> float:
+        """The largest within the stride, and at least the first."""
+        if account.freshness is None:
+            return waiting[-1]
+        return waiting[max(1, bisect_right(waiting, account.freshness + account.stride)) - 1]
 
     def _finish(self, name: str, *, revised: bool) -> None:
         account = self.accounts[name]
@@ -294,7 +354,7 @@ class SchedulerMachine(RuleBasedStateMachine):
     def _come_to_rest(self) -> None:
         for name in self.accounts:
             self._resume(name)
-        for _ in range(10 * (len(self.history) + len(self.accounts))):
+        for _ in range(100 * (len(self.history) + len(self.accounts))):
             running = self._running()
             if not running:
                 return

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerUp:
-    """A table that could have been updated instead, and its standing in the ordering."""
+    """A table that could have been updated instead, its standing in the ordering, and why it waits."""
 
     table: str
     benefit: float
+    waits: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,11 @@ class Decision:
     """Why an update was chosen."""
 
     ordering: str
+    allocation: str
+    lane: str
+    """The tables it shares its home tracks with."""
+    placed: str
+    """Why on this track: `home`, `shared`, `free` or `promoted`."""
     benefit: float
     """Marginal benefit: priority times freshness gained per second of expected execution."""
     delta: float
@@ -26,7 +32,7 @@ class Decision:
     runners_up: tuple[RunnerUp, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class StartUpdate:
     """Update a table, on a track, with everything pending up to a time stamp."""
 
@@ -37,14 +43,14 @@ class StartUpdate:
     decision: Decision | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class WakeAt:
     """Send a TimerFired at this moment."""
 
     time: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class GiveUp:
     """A table has failed too often: it waits for the user, and its dependents wait with it."""
 

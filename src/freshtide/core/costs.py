@@ -4,11 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol
+
+SHORTEST = 1e-6
+"""No update takes less, so that benefit per second is always defined."""
+
+
+class Cost(Protocol):
+    """Expected execution time of an update that adds n seconds of data: alpha + beta * n."""
+
+    @property
+    def coefficients(self) -> tuple[float, float]:
+        """(alpha, beta), both at least zero."""
+        ...
+
+    def expected(self, n: float) -> float:
+        """E(n), never zero."""
+        ...
+
+    def observed(self, n: float, execution: float) -> Cost:
+        """What is expected after one more update."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCost:
+    """Coefficients that are known and that no observation changes: what a simulation is told."""
+
+    alpha: float
+    beta: float
+
+    @property
+    def coefficients(self) -> tuple[float, float]:
+        return self.alpha, self.beta
+
+    def expected(self, n: float) -> float:
+        return max(self.alpha + self.beta * n, SHORTEST)
+
+    def observed(self, n: float, execution: float) -> GivenCost:  # noqa: ARG002 - it knows better
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostModel:
-    """Expected execution time of an update that adds n seconds of data.
+    """A cost that is learnt.
 
     A least-squares line over the observations, each counting `memory` times as much as the next younger
     one, so that the model follows a table that grows or a machine that slows down.
@@ -50,7 +89,6 @@ class CostModel:
 
     @property
     def coefficients(self) -> tuple[float, float]:
-        """(alpha, beta), both at least zero and never both zero."""
         if self.weight == 0.0:
             return self.prior_alpha, self.prior_beta
         mean_n, mean_e = self.sum_n / self.weight, self.sum_e / self.weight
@@ -64,6 +102,5 @@ class CostModel:
         return alpha, beta
 
     def expected(self, n: float) -> float:
-        """E(n), at least a microsecond so that benefit per second is always defined."""
         alpha, beta = self.coefficients
-        return max(alpha + beta * n, 1e-6)
+        return max(alpha + beta * n, SHORTEST)

@@ -12,7 +12,7 @@ from freshtide.core.instants import format_instant
 from freshtide.observe.standing import scheduler_of
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
 from freshtide.project import Project
-from freshtide.scheduling import ORDERINGS, Candidate
+from freshtide.scheduling import Candidate, Scheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +39,15 @@ def explain(project: Project, catalog: Catalog, name: str, now: float) -> Explan
     status = warehouse_status(project, catalog, now)
     reports = {report.name: report for report in status.tables}
     report = reports[project.graph[name].name]
-    standing = _standing(project, catalog, reports, now)
+    scheduler = _scheduler_now(project, catalog, now)
+    standing = [c for c in scheduler.standing(len(project.graph)) if reports[c.table].running_on is None]
     chain = _limiting_chain(project, catalog, name)
     sentences = [_how_stale(report), *_state(report, now)]
     if project.graph[name].is_base:
         sentences += _feed_story(project, catalog, report, now)
     else:
         sentences += _source_story(report, reports, chain)
-    sentences += _queue_story(project, report, standing)
+    sentences += _queue_story(scheduler, report, standing)
     sentences += _last_decision(catalog, report)
     return Explanation(
         table=name,
@@ -117,18 +118,17 @@ def _source_story(report: TableReport, reports: dict[str, TableReport], chain: t
     return [told]
 
 
-def _queue_story(project: Project, report: TableReport, standing: list[Candidate]) -> list[str]:
+def _queue_story(scheduler: Scheduler, report: TableReport, standing: list[Candidate]) -> list[str]:
     names = [candidate.table for candidate in standing]
     if report.name not in names:
         return []
-    ordering = ORDERINGS[project.settings.ordering]()
     place = names.index(report.name)
     if place == 0:
-        return [f"It is first in the queue: {ordering.because(standing[0])}."]
+        return [f"It is first in the queue: {scheduler.because(standing[0])}."]
     first = standing[0]
     return [
         f"It is number {place + 1} of {len(names)} in the queue. '{first.table}' goes first, because "
-        f"{ordering.because(first)}; for '{report.name}': {ordering.because(standing[place])}."
+        f"{scheduler.because(first)}; for '{report.name}': {scheduler.because(standing[place])}."
     ]
 
 
@@ -146,8 +146,8 @@ def _last_decision(catalog: Catalog, report: TableReport) -> list[str]:
     return [told + (f" It failed: {update.error}" if update.error else "")]
 
 
-def _standing(project: Project, catalog: Catalog, reports: dict[str, TableReport], now: float) -> list[Candidate]:
-    """The queue as the scheduler would have it now, without what is running."""
+def _scheduler_now(project: Project, catalog: Catalog, now: float) -> Scheduler:
+    """The scheduler with the queue as it would have it now, and no track to start anything on."""
     scheduler = scheduler_of(project, catalog, tracks=0)
     waiting: list[tuple[float, DataArrived]] = []
     for table in project.graph.values():
@@ -160,7 +160,7 @@ def _standing(project: Project, catalog: Catalog, reports: dict[str, TableReport
     for arrived_at, event in sorted(waiting, key=lambda pair: pair[0]):
         scheduler.handle([event], arrived_at)
     scheduler.handle([], now)
-    return [c for c in scheduler.standing(len(project.graph)) if reports[c.table].running_on is None]
+    return scheduler
 
 
 def _limiting_chain(project: Project, catalog: Catalog, name: str) -> tuple[str, ...]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection
 
 from freshtide.catalog import Catalog
+from freshtide.core.costs import CostModel
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.instants import micros, seconds
 from freshtide.project import Project
-from freshtide.scheduling import ORDERINGS, RetryPolicy, ScheduledTable, Scheduler
-
-# Periods are for ordering alone: a feed that declares none is taken for one that delivers every minute.
-_DEFAULT_PERIOD = 60.0
+from freshtide.scheduling import RetryPolicy, ScheduledTable, Scheduler
 
 
 def scheduler_of(
@@ -36,13 +35,13 @@ def scheduler_of(
                 name=table.name,
                 sources=table.sources,
                 priority=table.priority,
-                period=table.period or _DEFAULT_PERIOD,
+                period=table.period,
                 freshness=row.freshness if row and current else None,
                 safe=row.safe if row and current else None,
                 paused=row is not None and row.status == "paused",
                 failed=row is not None and row.status == "failed",
                 revised_sources=table.name in revised,
-                **({"cost": row.cost} if row else {}),
+                cost=row.cost if row else CostModel(),
             )
         )
 
@@ -53,7 +52,8 @@ def scheduler_of(
     return Scheduler(
         tables,
         tracks=settings.tracks if tracks is None else tracks,
-        ordering=ORDERINGS[settings.ordering](),
+        policy=settings.policy,
+        uniform=random.Random(settings.policy.seed).random,
         retry=RetryPolicy(
             attempts=settings.retry.attempts, backoff=settings.retry.backoff, longest=settings.retry.longest
         ),

@@ -21,8 +21,7 @@ from freshtide.project.validation import (
     wrong,
 )
 from freshtide.project.yamlfile import YamlFile
-
-ORDERINGS = ("fifo", "max-benefit")
+from freshtide.scheduling import ORDERINGS, Policy
 
 SPARK_NAMES = {
     "master": "spark.master",
@@ -49,7 +48,8 @@ class Settings:
 
     name: str
     tracks: int = 2
-    ordering: str = "max-benefit"
+    policy: Policy = field(default_factory=Policy)
+    """How updates are scheduled."""
     spark: Mapping[str, str] = field(default_factory=dict)
     """Spark configuration under Spark's own names."""
     storage: str = "warehouse"
@@ -73,7 +73,7 @@ def read_settings(file: YamlFile, *, default_name: str) -> Settings:
     return Settings(
         name=written.name or default_name,
         tracks=written.tracks,
-        ordering=written.scheduler,
+        policy=Policy(ordering=written.scheduler),
         spark=written.spark,
         storage=written.storage,
         catalog=written.catalog,
@@ -106,7 +106,7 @@ def _ordering(value: object) -> str:
                 way_out="Write `scheduler: max-benefit` or `scheduler: {ordering: max-benefit}`.",
             )
         value = value["ordering"]
-    return chosen(value, ORDERINGS, "an ordering")
+    return chosen(value, tuple(ORDERINGS), "an ordering")
 
 
 def _spark(value: object) -> dict[str, str]:

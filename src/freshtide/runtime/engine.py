@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from freshtide.catalog import Catalog, Request, RequestKind
 from freshtide.clock import SystemClock
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
+from freshtide.core.costs import CostModel
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import (
     Event,
@@ -146,7 +147,9 @@ class Engine:
         for event in events:
             if isinstance(event, UpdateFinished):
                 self._report.updates += 1
-                self._catalog.tables.set_cost(event.table, self._scheduler.cost(event.table))
+                cost = self._scheduler.cost(event.table)
+                if isinstance(cost, CostModel):
+                    self._catalog.tables.set_cost(event.table, cost)
                 if event.revised:
                     self._backfills.rebuilt(event.table)
 

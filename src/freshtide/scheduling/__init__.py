@@ -1,21 +1,58 @@
 """Who goes next: the scheduler, free of I/O and clocks, and the policies it is made of.
 
 `Scheduler.handle(events, now)` takes what happened and returns what to do. The live warehouse and the
-simulator drive the same object.
+simulator drive the same object. A `Policy` says how: an ordering (who is best), an allocation (which track), an
+inheritance (with whose priority) and chopping (how much at a time).
 """
 
-from freshtide.scheduling.orderings import ORDERINGS, Candidate, Fifo, MaxBenefit, Ordering
+from freshtide.scheduling.allocations import (
+    Allocation,
+    EdfPartitioned,
+    GlobalAllocation,
+    Lane,
+    Load,
+    Partition,
+    Proportional,
+    Shortage,
+    tracks_of,
+)
+from freshtide.scheduling.candidates import Candidate
+from freshtide.scheduling.inheritance import (
+    Inheritance,
+    MaxInheritance,
+    MaxPlusInheritance,
+    NoInheritance,
+    SumInheritance,
+)
+from freshtide.scheduling.orderings import ORDERINGS, Ordering
+from freshtide.scheduling.policy import ALLOCATIONS, INHERITANCES, Policy
 from freshtide.scheduling.retries import RetryPolicy
-from freshtide.scheduling.scheduler import ScheduledTable, Scheduler, TableView
+from freshtide.scheduling.scheduler import Scheduler, TableView
+from freshtide.scheduling.states import ScheduledTable
 
 __all__ = [
+    "ALLOCATIONS",
+    "INHERITANCES",
     "ORDERINGS",
+    "Allocation",
     "Candidate",
-    "Fifo",
-    "MaxBenefit",
+    "EdfPartitioned",
+    "GlobalAllocation",
+    "Inheritance",
+    "Lane",
+    "Load",
+    "MaxInheritance",
+    "MaxPlusInheritance",
+    "NoInheritance",
     "Ordering",
+    "Partition",
+    "Policy",
+    "Proportional",
     "RetryPolicy",
     "ScheduledTable",
     "Scheduler",
+    "Shortage",
+    "SumInheritance",
     "TableView",
+    "tracks_of",
 ]

@@ -1,66 +1,120 @@
-"""The releasable updates, best first."""
+"""The waiting updates of one lane, best first."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
+from collections.abc import Callable
+from typing import Any, Protocol
 
-from freshtide.scheduling.orderings import Candidate, Ordering
+from freshtide.scheduling.candidates import Candidate
 
-_Entry = tuple[float, str, int, Candidate]
-"""Rank, table, sequence number, candidate."""
+Entry = tuple[Any, int, int, Candidate]
+"""Rank, place of the table, sequence number, candidate: entries compare like their candidates."""
 
 
-class ReadyQueue:
-    """A heap of candidates by (rank, table) with at most one live entry per table.
+class ReadyQueue(Protocol):
+    """At most one entry per table."""
 
-    A table's entry is superseded by a newer one or withdrawn; dead entries are dropped when they surface, so
-    that every operation is logarithmic in the number of tables. An entry's sequence number tells the live one
-    from its dead likes, and settles ties between them before the candidates themselves would be compared.
+    def __len__(self) -> int: ...
+
+    def put(self, candidate: Candidate) -> None:
+        """Enter the candidate, or give it its new rank if it is waiting already."""
+        ...
+
+    def withdraw(self, candidate: Candidate) -> None:
+        """Take the candidate out, if it is there."""
+        ...
+
+    def head(self) -> Entry | None:
+        """The best entry; it stays in the queue."""
+        ...
+
+    def best(self, count: int) -> list[Entry]:
+        """The best entries, without taking them out."""
+        ...
+
+
+class RankedQueue:
+    """A heap by (rank, place).
+
+    An entry is superseded by a newer one of the same table or withdrawn; dead entries are dropped when they surface, so
+    that every operation is logarithmic in the number of tables. An entry's sequence number tells the live one from its
+    dead likes, and settles ties between them before the candidates themselves would be compared.
     """
 
-    def __init__(self, ordering: Ordering) -> None:
-        self._ordering = ordering
-        self._heap: list[_Entry] = []
-        self._live: dict[str, _Entry] = {}
+    def __init__(self, rank: Callable[[Candidate], Any]) -> None:
+        self._rank = rank
+        self._heap: list[Entry] = []
+        self._live: dict[int, Entry] = {}
         self._sequence = itertools.count()
 
     def __len__(self) -> int:
         return len(self._live)
 
     def put(self, candidate: Candidate) -> None:
-        live = self._live.get(candidate.table)
-        if live is not None and live[3] == candidate:
-            return
-        entry = (self._ordering.rank(candidate), candidate.table, next(self._sequence), candidate)
-        self._live[candidate.table] = entry
+        entry = (self._rank(candidate), candidate.place, next(self._sequence), candidate)
+        self._live[candidate.place] = entry
         heapq.heappush(self._heap, entry)
         if len(self._heap) > 64 + 4 * len(self._live):
-            self._rebuild()
+            self._heap = list(self._live.values())
+            heapq.heapify(self._heap)
 
-    def withdraw(self, table: str) -> None:
-        self._live.pop(table, None)
+    def withdraw(self, candidate: Candidate) -> None:
+        self._live.pop(candidate.place, None)
 
-    def pop(self) -> Candidate | None:
-        """Take out the best candidate."""
-        while self._heap:
-            entry = heapq.heappop(self._heap)
-            if self._live.get(entry[1]) is entry:
-                del self._live[entry[1]]
-                return entry[3]
+    def head(self) -> Entry | None:
+        heap, live = self._heap, self._live
+        while heap:
+            entry = heap[0]
+            if live.get(entry[1]) is entry:
+                return entry
+            heapq.heappop(heap)
         return None
 
-    def best(self, count: int) -> list[Candidate]:
-        """The best candidates, without taking them out."""
-        taken: list[_Entry] = []
+    def best(self, count: int) -> list[Entry]:
+        taken: list[Entry] = []
         while self._heap and len(taken) < count:
             entry = heapq.heappop(self._heap)
             if self._live.get(entry[1]) is entry:
                 taken.append(entry)
         for entry in taken:
             heapq.heappush(self._heap, entry)
-        return [candidate for *_, candidate in taken]
+        return taken
 
-    def _rebuild(self) -> None:
-        self._heap = list(self._live.values())
-        heapq.heapify(self._heap)
+
+class DrawnQueue:
+    """Nobody is better than another: each look at the head draws one of those that wait."""
+
+    def __init__(self, uniform: Callable[[], float]) -> None:
+        self._uniform = uniform
+        self._waiting: list[Candidate] = []
+        self._at: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, candidate: Candidate) -> None:
+        if candidate.place not in self._at:
+            self._at[candidate.place] = len(self._waiting)
+            self._waiting.append(candidate)
+
+    def withdraw(self, candidate: Candidate) -> None:
+        at = self._at.pop(candidate.place, None)
+        if at is None:
+            return
+        last = self._waiting.pop()
+        if last is not candidate:
+            self._waiting[at] = last
+            self._at[last.place] = at
+
+    def head(self) -> Entry | None:
+        count = len(self._waiting)
+        if not count:
+            return None
+        candidate = self._waiting[int(self._uniform() * count)]
+        # As the smallest of so many numbers drawn one by one: a longer queue wins over a shorter one as often.
+        return (1.0 - self._uniform() ** (1.0 / count), candidate.place, 0, candidate)
+
+    def best(self, count: int) -> list[Entry]:
+        return [(0.0, candidate.place, 0, candidate) for candidate in self._waiting[:count]]

@@ -1,0 +1,34 @@
+"""An update that could start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True, kw_only=True)
+class Candidate:
+    """What orderings judge. The scheduler keeps one per table and brings it up to date; outside they are copies."""
+
+    table: str
+    place: int
+    """Where the table stands in the declaration: the last word between equals."""
+    priority: float
+    """With what is inherited from the table's dependents."""
+    period: float
+    released_at: float = 0.0
+    """When the oldest of the data arrived that the update would load."""
+    delta: float = 0.0
+    """Freshness gained, in seconds."""
+    cost: float = 1.0
+    """Expected execution time, in seconds."""
+    upto: float = 0.0
+
+    @property
+    def benefit(self) -> float:
+        """Marginal benefit: priority-weighted freshness gained per second of work (Golab et al. 2011, section 3.1)."""
+        return self.priority * self.delta / self.cost
+
+    @property
+    def deadline(self) -> float:
+        """The next data is due by then (section 3.1)."""
+        return self.released_at + self.period

@@ -1,0 +1,32 @@
+"""Orderings: which of the waiting updates is best (Golab et al. 2011, section 3.1). One file each."""
+
+from collections.abc import Callable, Mapping
+
+from freshtide.scheduling.orderings.edf import EarliestDeadlineFirst
+from freshtide.scheduling.orderings.edf_p import PrioritizedEdf
+from freshtide.scheduling.orderings.fifo import Fifo
+from freshtide.scheduling.orderings.lookahead import Lookahead
+from freshtide.scheduling.orderings.max_benefit import MaxBenefit
+from freshtide.scheduling.orderings.ordering import Ordering
+from freshtide.scheduling.orderings.random_choice import RandomChoice
+
+ORDERINGS: Mapping[str, Callable[[Callable[[], float]], Ordering]] = {
+    Fifo.name: lambda _uniform: Fifo(),
+    EarliestDeadlineFirst.name: lambda _uniform: EarliestDeadlineFirst(),
+    PrioritizedEdf.name: lambda _uniform: PrioritizedEdf(),
+    MaxBenefit.name: lambda _uniform: MaxBenefit(),
+    Lookahead.name: lambda _uniform: Lookahead(),
+    RandomChoice.name: RandomChoice,
+}
+"""By name, made from a source of random numbers in [0, 1)."""
+
+__all__ = [
+    "ORDERINGS",
+    "EarliestDeadlineFirst",
+    "Fifo",
+    "Lookahead",
+    "MaxBenefit",
+    "Ordering",
+    "PrioritizedEdf",
+    "RandomChoice",
+]

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from freshtide.scheduling.candidates import Candidate
+from freshtide.scheduling.orderings.ordering import Ordering
+
+
+class MaxBenefit(Ordering):
+    """Prefers the update that lowers weighted staleness most per second of work (Golab et al. 2011, section 3.1)."""
+
+    name = "max-benefit"
+
+    def rank(self, candidate: Candidate) -> float:
+        return -candidate.priority * candidate.delta / candidate.cost
+
+    def because(self, candidate: Candidate) -> str:
+        return (
+            f"it gains {candidate.benefit:.3g} seconds of weighted freshness per second of work "
+            f"(priority {candidate.priority:g} x {candidate.delta:.1f}s / {candidate.cost:.2f}s)"
+        )

@@ -1,0 +1,47 @@
+"""How to schedule, as plain data: it goes into traces and comes from project files and scenarios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from freshtide.scheduling.allocations import Allocation, EdfPartitioned, GlobalAllocation, Proportional
+from freshtide.scheduling.inheritance import (
+    Inheritance,
+    MaxInheritance,
+    MaxPlusInheritance,
+    NoInheritance,
+    SumInheritance,
+)
+from freshtide.scheduling.orderings import ORDERINGS
+
+ALLOCATIONS: dict[str, type[GlobalAllocation] | type[EdfPartitioned] | type[Proportional]] = {
+    allocation.name: allocation for allocation in (GlobalAllocation, EdfPartitioned, Proportional)
+}
+INHERITANCES: dict[str, type[NoInheritance] | type[SumInheritance] | type[MaxInheritance] | type[MaxPlusInheritance]]
+INHERITANCES = {
+    inheritance.name: inheritance for inheritance in (NoInheritance, SumInheritance, MaxInheritance, MaxPlusInheritance)
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Who goes first, where, with whose priority, and how much at a time.
+
+    The default is what Golab et al. 2011 found best (section 4.8).
+    """
+
+    ordering: str = "max-benefit"
+    allocation: Allocation = field(default_factory=Proportional)
+    inheritance: Inheritance = field(default_factory=MaxInheritance)
+    chopping: float | None = 3.0
+    """An update loads at most so many periods (section 3.4); None for all that is there."""
+    repartition: float = 1.5
+    """Tables are shared out anew when the cost of one has grown or shrunk by more than this factor."""
+    seed: int = 0
+    """Of the ordering `random`."""
+
+    def __post_init__(self) -> None:
+        if self.ordering not in ORDERINGS:
+            raise ValueError(f"There is no ordering '{self.ordering}'; there are {', '.join(ORDERINGS)}.")
+        if self.chopping is not None and self.chopping < 1.0:
+            raise ValueError(f"Chopping is at least 1 period, not {self.chopping:g}.")

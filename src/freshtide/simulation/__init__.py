@@ -1,0 +1,20 @@
+"""Virtual time: workloads, the scheduler driven by simulated events, staleness integrated exactly, experiments."""
+
+from freshtide.simulation.engine import CompletedUpdate, Simulation, without_contention
+from freshtide.simulation.results import Result, relative_lateness
+from freshtide.simulation.staleness import Staleness
+from freshtide.simulation.workload import Lateness, SimulatedTable, Slowdown, Stream, Workload
+
+__all__ = [
+    "CompletedUpdate",
+    "Lateness",
+    "Result",
+    "SimulatedTable",
+    "Simulation",
+    "Slowdown",
+    "Staleness",
+    "Stream",
+    "Workload",
+    "relative_lateness",
+    "without_contention",
+]

@@ -1,0 +1,83 @@
+"""Staleness over time, exactly: between updates it grows at rate 1, so it is made of straight pieces."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class StalenessRecord:
+    """The pieces of one table's staleness, as pairs: how stale at the beginning and at the end of each."""
+
+    __slots__ = ("ends", "freshness", "since", "starts", "updates")
+
+    def __init__(self) -> None:
+        self.freshness = 0.0
+        self.since = 0.0
+        self.starts = array("d")
+        self.ends = array("d")
+        self.updates = 0
+
+    def refreshed(self, now: float, freshness: float) -> None:
+        """An update that ends now has taken the table to this freshness."""
+        old = self.freshness
+        self.starts.append(self.since - old)
+        self.ends.append(now - old)
+        self.since = now
+        self.freshness = freshness
+        self.updates += 1
+
+    def closed(self, now: float) -> Staleness:
+        """What the table's staleness was up to now."""
+        starts, ends = self.starts[:], self.ends[:]
+        starts.append(self.since - self.freshness)
+        ends.append(now - self.freshness)
+        return Staleness(starts=starts, ends=ends, updates=self.updates)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staleness:
+    """One table's staleness over a whole run."""
+
+    starts: Sequence[float]
+    ends: Sequence[float]
+    updates: int
+
+    @property
+    def area(self) -> float:
+        """The integral over time (Golab et al. 2011, section 2.3)."""
+        return sum((end - start) * (end + start) for start, end in zip(self.starts, self.ends, strict=True)) / 2.0
+
+    @property
+    def length(self) -> float:
+        return sum(self.ends) - sum(self.starts)
+
+    @property
+    def mean(self) -> float:
+        return self.area / self.length if self.length > 0 else 0.0
+
+    @property
+    def maximum(self) -> float:
+        return max(self.ends)
+
+    @property
+    def final(self) -> float:
+        return self.ends[-1]
+
+    def quantile(self, share: float) -> float:
+        """The staleness that was not exceeded for this share of the time.
+
+        The time with a staleness of at most s grows piecewise linearly with s: its slope is the number of pieces that s
+        lies in. Sweeping over the borders of the pieces finds where it reaches the share.
+        """
+        wanted = share * self.length
+        borders = sorted([(start, 1) for start in self.starts] + [(end, -1) for end in self.ends])
+        passed, inside, last = 0.0, 0, borders[0][0]
+        for value, change in borders:
+            gained = inside * (value - last)
+            if inside and passed + gained >= wanted:
+                return last + (wanted - passed) / inside
+            passed, last = passed + gained, value
+            inside += change
+        return last

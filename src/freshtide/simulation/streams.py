@@ -1,0 +1,49 @@
+"""When files arrive."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+from collections.abc import Iterator
+
+from freshtide.simulation.workload import Stream
+
+Arrival = tuple[float, float]
+"""Moment and time stamp."""
+
+
+def arrivals(stream: Stream, rng: random.Random) -> Iterator[Arrival]:
+    """The files of a stream in the order of their arrival, for ever or as long as they are listed."""
+    if stream.arrivals is not None:
+        return iter(sorted(stream.arrivals))
+    if not stream.jitter and stream.late is None and not stream.outages:
+        return ((due, due) for due in _due(stream))
+    return _in_order(_disturbed(stream, rng))
+
+
+def _due(stream: Stream) -> Iterator[float]:
+    # What is stamped 0 is there already: all tables start with that freshness.
+    first = stream.phase if stream.phase > 0 else stream.period
+    return (first + number * stream.period for number in itertools.count())
+
+
+def _disturbed(stream: Stream, rng: random.Random) -> Iterator[tuple[float, Arrival]]:
+    """Each file with the earliest moment at which a later one could arrive."""
+    for due in _due(stream):
+        moment = due + rng.uniform(0.0, stream.jitter)
+        if stream.late is not None and rng.random() < stream.late.share:
+            moment += rng.uniform(0.0, stream.late.by)
+        for start, end in stream.outages:
+            if start <= moment < end:
+                moment = end
+        yield due, (moment, due)
+
+
+def _in_order(files: Iterator[tuple[float, Arrival]]) -> Iterator[Arrival]:
+    """Sort by moment, holding back only what a file still to come could overtake."""
+    held: list[Arrival] = []
+    for horizon, file in files:
+        while held and held[0][0] <= horizon:
+            yield heapq.heappop(held)
+        heapq.heappush(held, file)
