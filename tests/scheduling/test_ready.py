@@ -22,15 +22,14 @@ STEPS = st.lists(
 )
 
 
-def candidate(place: int, *, delta: float = 1.0, released_at: float = 0.0) -> Candidate:
-    return Candidate(
-        table=TABLES[place], place=place, priority=1.0 + place % 2, period=10.0, delta=delta, released_at=released_at
-    )
+def candidate(place: int) -> Candidate:
+    return Candidate(table=TABLES[place], place=place, priority=1.0 + place % 2, period=10.0)
 
 
 @given(STEPS, st.sampled_from([Fifo(), MaxBenefit(), PrioritizedEdf()]))
 def test_the_queue_does_what_a_sorted_list_would(steps: list[tuple[str, int, int, int]], ordering: Ordering) -> None:
     queue = ordering.queue()
+    everyone = [candidate(place) for place in range(len(TABLES))]
     waiting: dict[int, Candidate] = {}
 
     def in_order() -> list[str]:
@@ -38,11 +37,12 @@ def test_the_queue_does_what_a_sorted_list_would(steps: list[tuple[str, int, int
 
     for step, number, delta, released_at in steps:
         if step == "put":
-            waiting[number] = candidate(number, delta=float(delta), released_at=float(released_at))
-            queue.put(waiting[number])
+            put = waiting.setdefault(number, everyone[number])
+            put.delta, put.released_at = float(delta), float(released_at)
+            queue.put(put)
         elif step == "withdraw":
             waiting.pop(number, None)
-            queue.withdraw(candidate(number))
+            queue.withdraw(everyone[number])
         else:
             assert [entry[3].table for entry in queue.best(number)] == in_order()[:number]
         head = queue.head()
@@ -52,9 +52,11 @@ def test_the_queue_does_what_a_sorted_list_would(steps: list[tuple[str, int, int
 
 def test_a_table_that_is_put_a_thousand_times_waits_once_with_its_newest_rank() -> None:
     queue = MaxBenefit().queue()
+    everyone = [candidate(place) for place in range(len(TABLES))]
     for step in range(1_000):
-        for place in range(len(TABLES)):
-            queue.put(candidate(place, delta=float((step * 7 + place * 31) % 100)))
+        for each in everyone:
+            each.delta = float((step * 7 + each.place * 31) % 100)
+            queue.put(each)
     assert len(queue) == len(TABLES)
     last = {TABLES[place]: float((999 * 7 + place * 31) % 100) for place in range(len(TABLES))}
     assert {entry[3].table: entry[3].delta for entry in queue.best(9)} == last

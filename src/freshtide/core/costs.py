@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 SHORTEST = 1e-6
 """No update takes less, so that benefit per second is always defined."""
@@ -12,6 +12,9 @@ SHORTEST = 1e-6
 
 class Cost(Protocol):
     """Expected execution time of an update that adds n seconds of data: alpha + beta * n."""
+
+    learns: ClassVar[bool]
+    """Whether observations change it."""
 
     @property
     def coefficients(self) -> tuple[float, float]:
@@ -33,6 +36,7 @@ class GivenCost:
 
     alpha: float
     beta: float
+    learns: ClassVar[bool] = False
 
     @property
     def coefficients(self) -> tuple[float, float]:
@@ -53,6 +57,7 @@ class CostModel:
     one, so that the model follows a table that grows or a machine that slows down.
     """
 
+    learns: ClassVar[bool] = True
     memory: float = 0.9
     prior_alpha: float = 0.5
     prior_beta: float = 0.0

@@ -15,6 +15,8 @@ class DataArrived:
 
     table: str
     timestamp: float
+    at: float | None = None
+    """When it arrived, if that is not the moment at which the scheduler is told."""
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,6 +23,8 @@ class Candidate:
     cost: float = 1.0
     """Expected execution time, in seconds."""
     upto: float = 0.0
+    entry: tuple[Any, int, int, Candidate] | None = None
+    """Where it stands in a queue; None while it does not wait."""
 
     @property
     def benefit(self) -> float:

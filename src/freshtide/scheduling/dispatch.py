@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from freshtide.scheduling.allocations import Allocation, Lane, Load, Partition, tracks_of
 from freshtide.scheduling.orderings import Ordering
@@ -40,39 +41,32 @@ class Dispatcher:
         self.queues = [self._ordering.queue() for _ in self.lanes]
         self._by_lane = list(zip(self.queues, self.lanes, strict=True))
         for state in self._states:
+            waiting = state.entry is not None
             state.lane = self.partition.lane_of.get(state.table, 0)
+            state.queue = self.queues[state.lane]
+            state.own = self.lanes[state.lane].own
+            state.entry = None
             state.partitioned_cost = state.period_cost
-            if state.waiting:
-                self.queues[state.lane].put(state)
+            if waiting:
+                state.queue.put(state)
 
     def __len__(self) -> int:
         return sum(len(queue) for queue in self.queues)
 
-    def put(self, state: TableState) -> None:
-        state.waiting = True
-        self.queues[state.lane].put(state)
-
-    def withdraw(self, state: TableState) -> None:
-        if state.waiting:
-            state.waiting = False
-            self.queues[state.lane].withdraw(state)
-
     def choose(self) -> tuple[TableState, int] | None:
         """The best waiting update that an idle track may take, and that track; they stay where they are."""
         found: Entry | None = None
-        where = 0
+        where, available = 0, self.available
         for queue, lane in self._by_lane:
             entry = queue.head()
             if entry is None or (found is not None and found < entry):
                 continue
-            tracks = self.place(lane)
+            tracks = available & lane.own or self.place(lane)
             if tracks:
                 found, where = entry, tracks
         if found is None:
             return None
-        state = found[3]
-        assert isinstance(state, TableState)
-        return state, (where & -where).bit_length() - 1
+        return cast("TableState", found[3]), (where & -where).bit_length() - 1
 
     def place(self, lane: Lane) -> int:
         """The idle tracks that a lane's next update may take, of the kind it prefers most."""
@@ -97,13 +91,6 @@ class Dispatcher:
                 return True
         return False
 
-    def take(self, state: TableState, track: int) -> None:
-        self.withdraw(state)
-        self.available &= ~(1 << track)
-
-    def give_back(self, track: int) -> None:
-        self.available |= 1 << track
-
     def placed(self, state: TableState, track: int) -> str:
         """In a word, why the update may run there."""
         lane, bit = self.lanes[state.lane], 1 << track
@@ -113,7 +100,7 @@ class Dispatcher:
     def best(self, count: int) -> list[TableState]:
         """The waiting tables over all lanes, best first."""
         entries = sorted(entry for queue in self.queues for entry in queue.best(count))[:count]
-        return [state for *_, state in entries if isinstance(state, TableState)]
+        return [cast("TableState", candidate) for *_, candidate in entries]
 
     @property
     def idle(self) -> bool:

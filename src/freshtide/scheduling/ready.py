@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 from typing import Any, Protocol
 
 from freshtide.scheduling.candidates import Candidate
@@ -14,7 +13,7 @@ Entry = tuple[Any, int, int, Candidate]
 
 
 class ReadyQueue(Protocol):
-    """At most one entry per table."""
+    """At most one entry per candidate, which knows it."""
 
     def __len__(self) -> int: ...
 
@@ -38,48 +37,57 @@ class ReadyQueue(Protocol):
 class RankedQueue:
     """A heap by (rank, place).
 
-    An entry is superseded by a newer one of the same table or withdrawn; dead entries are dropped when they surface, so
-    that every operation is logarithmic in the number of tables. An entry's sequence number tells the live one from its
-    dead likes, and settles ties between them before the candidates themselves would be compared.
+    An entry is superseded by a newer one of the same candidate or withdrawn; dead entries are dropped when they
+    surface, so that every operation is logarithmic in the number of tables. The sequence number settles ties between a
+    candidate's live entry and its dead ones before the candidates themselves would be compared.
     """
 
     def __init__(self, rank: Callable[[Candidate], Any]) -> None:
         self._rank = rank
         self._heap: list[Entry] = []
-        self._live: dict[int, Entry] = {}
-        self._sequence = itertools.count()
+        self._live = 0
+        self._sequence = 0
 
     def __len__(self) -> int:
-        return len(self._live)
+        return self._live
 
     def put(self, candidate: Candidate) -> None:
-        entry = (self._rank(candidate), candidate.place, next(self._sequence), candidate)
-        self._live[candidate.place] = entry
-        heapq.heappush(self._heap, entry)
-        if len(self._heap) > 64 + 4 * len(self._live):
-            self._heap = list(self._live.values())
-            heapq.heapify(self._heap)
+        rank = self._rank(candidate)
+        old = candidate.entry
+        if old is None:
+            self._live += 1
+        elif old[0] == rank:
+            return
+        self._sequence += 1
+        candidate.entry = entry = (rank, candidate.place, self._sequence, candidate)
+        heap = self._heap
+        heappush(heap, entry)
+        if len(heap) > 64 + 4 * self._live:
+            heap[:] = [entry for entry in heap if entry[3].entry is entry]
+            heapify(heap)
 
     def withdraw(self, candidate: Candidate) -> None:
-        self._live.pop(candidate.place, None)
+        if candidate.entry is not None:
+            candidate.entry = None
+            self._live -= 1
 
     def head(self) -> Entry | None:
-        heap, live = self._heap, self._live
+        heap = self._heap
         while heap:
             entry = heap[0]
-            if live.get(entry[1]) is entry:
+            if entry[3].entry is entry:
                 return entry
-            heapq.heappop(heap)
+            heappop(heap)
         return None
 
     def best(self, count: int) -> list[Entry]:
         taken: list[Entry] = []
         while self._heap and len(taken) < count:
-            entry = heapq.heappop(self._heap)
-            if self._live.get(entry[1]) is entry:
+            entry = heappop(self._heap)
+            if entry[3].entry is entry:
                 taken.append(entry)
         for entry in taken:
-            heapq.heappush(self._heap, entry)
+            heappush(self._heap, entry)
         return taken
 
 
@@ -89,24 +97,24 @@ class DrawnQueue:
     def __init__(self, uniform: Callable[[], float]) -> None:
         self._uniform = uniform
         self._waiting: list[Candidate] = []
-        self._at: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def put(self, candidate: Candidate) -> None:
-        if candidate.place not in self._at:
-            self._at[candidate.place] = len(self._waiting)
+        if candidate.entry is None:
+            self._stand(candidate, len(self._waiting))
             self._waiting.append(candidate)
 
     def withdraw(self, candidate: Candidate) -> None:
-        at = self._at.pop(candidate.place, None)
-        if at is None:
+        if candidate.entry is None:
             return
+        position = candidate.entry[2]
         last = self._waiting.pop()
         if last is not candidate:
-            self._waiting[at] = last
-            self._at[last.place] = at
+            self._waiting[position] = last
+            self._stand(last, position)
+        candidate.entry = None
 
     def head(self) -> Entry | None:
         count = len(self._waiting)
@@ -118,3 +126,6 @@ class DrawnQueue:
 
     def best(self, count: int) -> list[Entry]:
         return [(0.0, candidate.place, 0, candidate) for candidate in self._waiting[:count]]
+
+    def _stand(self, candidate: Candidate, position: int) -> None:
+        candidate.entry = (0.0, candidate.place, position, candidate)

@@ -26,7 +26,7 @@ from freshtide.scheduling.linking import linked_states
 from freshtide.scheduling.orderings import ORDERINGS
 from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.retries import RetryPolicy
-from freshtide.scheduling.states import ScheduledTable, TableState, TableStatus
+from freshtide.scheduling.states import NOT_RUNNING, ScheduledTable, TableState, TableStatus
 from freshtide.scheduling.waiting import why_not_placed, why_waiting
 
 _RUNNERS_UP = 3
@@ -80,12 +80,11 @@ class Scheduler:
         self._dispatcher = Dispatcher(states, tracks=tracks, allocation=policy.allocation, ordering=self._ordering)
         self._expectations = Expectations(states) if self._ordering.looks_ahead else None
         self._drifted: set[str] = set()
-        self._running: dict[int, TableState] = {}
+        self._running: list[TableState | None] = [None] * tracks
+        self._released_tracks = True
         self._retrying: dict[str, None] = {}
         # What could be updated from the start; its release time is that of the first call.
-        self._touched = states
-        for state in states:
-            state.touched = True
+        self._touched = list(states)
         self._appliers: dict[type, Callable[..., Command | None]] = {
             DataArrived: self._arrive,
             UpdateFinished: self._finish,
@@ -103,13 +102,33 @@ class Scheduler:
             command = self._appliers[type(event)](event, now)
             if command is not None:
                 commands.append(command)
-        touched, self._touched = self._touched, []
-        for state in touched:
-            state.touched = False
-            self._release(state, now)
+        if self._touched:
+            touched, self._touched = self._touched, []
+            if len(touched) == 1 and not self._released_tracks:
+                # What waited before has still no track to go to: only this one can have.
+                self._enter(touched[0], now, commands)
+                return commands
+            for state in touched:
+                self._enter(state, now, None)
+        self._released_tracks = False
         if self._dispatcher.available:
             self._start_updates(commands, now)
         return commands
+
+    def _enter(self, state: TableState, now: float, commands: list[Command] | None) -> None:
+        """Enter a table into its queue, or take it out, as its state has become; or start its update, given a place."""
+        if state.sources:
+            self._see_edge(state, now)
+        if state.track == NOT_RUNNING and state.able and state.propose():
+            if commands is not None:
+                dispatcher = self._dispatcher
+                tracks = dispatcher.available & state.own or dispatcher.place(dispatcher.lanes[state.lane])
+                if tracks:
+                    commands.append(self._start(state, (tracks & -tracks).bit_length() - 1))
+                    return
+            state.queue.put(state)
+        elif state.entry is not None:
+            state.queue.withdraw(state)
 
     def look(self, table: str) -> TableView:
         """The state of a table, for explanations."""
@@ -118,10 +137,10 @@ class Scheduler:
             name=table,
             freshness=state.freshness,
             status=state.status,
-            track=None if state.track < 0 else state.track,
-            pending=len(state.pending),
+            track=None if state.track == NOT_RUNNING else state.track,
+            pending=len(state.pending) - state.taken,
             retry_at=state.retry_at,
-            candidate=_copy(state) if state.waiting else None,
+            candidate=None if state.entry is None else _copy(state),
             lane=self._dispatcher.lanes[state.lane].label,
             waits=why_waiting(state, self._dispatcher, self._running),
         )
@@ -150,6 +169,11 @@ class Scheduler:
         return self._dispatcher.idle
 
     @property
+    def saturated(self) -> bool:
+        """Whether every track is busy, so that data which arrives can wait with being told until one is not."""
+        return not self._dispatcher.available
+
+    @property
     def retrying(self) -> bool:
         """Whether a failed update is still to be tried again."""
         return bool(self._retrying)
@@ -158,46 +182,45 @@ class Scheduler:
         """What has been learnt of a table's execution times."""
         return self._states[table].model
 
-    def _touch(self, state: TableState) -> None:
-        if not state.touched:
-            state.touched = True
-            self._touched.append(state)
-
     def _arrive(self, event: DataArrived, now: float) -> None:
         state = self._states[event.table]
+        if event.at is not None:
+            now = event.at
         state.arrived(event.timestamp, now)
         if self._expectations is not None:
             self._expectations.released(state, now)
-        if not state.touched:
-            state.touched = True
+        if state.track == NOT_RUNNING:
+            # A running table is looked at when its update ends.
             self._touched.append(state)
 
     def _finish(self, event: UpdateFinished, now: float) -> None:
         state = self._states[event.table]
         before, after = state.freshness, event.freshness
-        if before is not None and after is not None and not state.running_rebuild:
+        if state.learns and before is not None and after is not None and not state.running_rebuild:
             state.learn(after - before, event.seconds)
             self._note_drift(state)
         state.freshness, state.safe = after, event.safe
-        self._vacate(state)
+        self._vacate(state.track)
         state.finished()
+        self._touched.append(state)
         for dependent in state.dependents:
             if event.revised and not dependent.revision_wanted:
                 # What was computed from the old rows is as wrong as they were.
                 dependent.revision_wanted, dependent.wanted_since = True, now
-            self._touch(dependent)
+            self._touched.append(dependent)
 
     def _fail(self, event: UpdateFailed, now: float) -> Command:
         state = self._states[event.table]
-        self._vacate(state)
+        self._vacate(state.track)
         state.failed()
+        self._touched.append(state)
         wait = self._retry.wait_after(state.failures)
         if wait is None:
             self._set_status(state, TableStatus.FAILED)
             return GiveUp(event.table, event.reason)
-        state.retry_at = now + wait
+        state.set_standing(state.status, now + wait)
         self._retrying[event.table] = None
-        return WakeAt(state.retry_at)
+        return WakeAt(now + wait)
 
     def _wake(self, _event: TimerFired, now: float) -> None:
         for name in list(self._retrying):
@@ -216,22 +239,24 @@ class Scheduler:
     def _want_rebuild(self, event: RebuildRequested, now: float) -> None:
         state = self._states[event.table]
         state.rebuild_wanted, state.wanted_since = True, now
-        self._touch(state)
+        self._touched.append(state)
 
     def _stop_waiting(self, name: str) -> None:
-        self._states[name].retry_at = None
+        state = self._states[name]
+        state.set_standing(state.status, None)
         self._retrying.pop(name, None)
-        self._touch(self._states[name])
+        self._touched.append(state)
 
     def _set_status(self, state: TableState, status: TableStatus) -> None:
         """A table that takes part no longer leaves its share of the tracks to the others, and gets one when it does."""
         moved = status is not state.status
-        state.status = status
-        self._touch(state)
+        state.set_standing(status, state.retry_at)
+        self._touched.append(state)
         if moved:
             self._share_out()
 
     def _share_out(self) -> None:
+        self._released_tracks = True
         self._dispatcher.share_out()
         self._drifted.clear()
 
@@ -242,20 +267,11 @@ class Scheduler:
             if len(self._drifted) >= _DRIFTED_SHARE * len(self._states):
                 self._share_out()
 
-    def _vacate(self, state: TableState) -> None:
-        assert state.track >= 0, f"{state.table} ended an update that never started"
-        self._dispatcher.give_back(state.track)
-        del self._running[state.track]
-        self._touch(state)
-
-    def _release(self, state: TableState, now: float) -> None:
-        """Enter the table into the queue, or take it out, as its state has become."""
-        if state.sources:
-            self._see_edge(state, now)
-        if state.runnable and state.propose():
-            self._dispatcher.put(state)
-        else:
-            self._dispatcher.withdraw(state)
+    def _vacate(self, track: int) -> None:
+        assert track != NOT_RUNNING, "an update ended that never started"
+        self._dispatcher.available |= 1 << track
+        self._running[track] = None
+        self._released_tracks = True
 
     def _see_edge(self, state: TableState, now: float) -> None:
         edge = trailing_edge([source.safe for source in state.sources])
@@ -275,11 +291,16 @@ class Scheduler:
             state, track = found
             if self._expectations is not None:
                 state, track = self._look_ahead(state, track, now)
-            decision = self._decision(state, track) if self._explaining else None
-            dispatcher.take(state, track)
-            state.start(track)
-            self._running[track] = state
-            commands.append(StartUpdate(state.table, track, state.upto, state.running_rebuild, decision))
+            commands.append(self._start(state, track))
+
+    def _start(self, state: TableState, track: int) -> StartUpdate:
+        decision = self._decision(state, track) if self._explaining else None
+        if state.entry is not None:
+            state.queue.withdraw(state)
+        self._dispatcher.available &= ~(1 << track)
+        self._running[track] = state
+        state.start(track)
+        return StartUpdate(state.table, track, state.upto, state.running_rebuild, decision)
 
     def _look_ahead(self, best: TableState, track: int, now: float) -> tuple[TableState, int]:
         assert self._expectations is not None
@@ -310,7 +331,7 @@ class Scheduler:
             benefit=state.benefit,
             delta=state.delta,
             cost=state.cost,
-            waiting=len(dispatcher) - 1,
+            waiting=len(dispatcher) - (state.entry is not None),
             runners_up=tuple(
                 RunnerUp(
                     table=other.table,

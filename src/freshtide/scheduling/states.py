@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from freshtide.core.costs import SHORTEST, Cost, CostModel
 from freshtide.scheduling.candidates import Candidate
+from freshtide.scheduling.ready import ReadyQueue
 
 # A feed that declares no period is taken for one that delivers every minute: ordering and sharing out need a number.
 ASSUMED_PERIOD = 60.0
@@ -44,7 +45,7 @@ class TableStatus(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class TableState(Candidate):
-    """The changing part of a table, and its candidate. Invariant: `in_flight` is empty unless the table is running."""
+    """The changing part of a table, and its candidate. Invariant: `taken` is 0 unless the table is running."""
 
     spec: ScheduledTable
     stride: float
@@ -52,30 +53,36 @@ class TableState(Candidate):
     freshness: float | None
     safe: float | None
     model: Cost
+    learns: bool
     alpha: float
     beta: float
     status: TableStatus
     sources: list[TableState] = field(default_factory=list)
     dependents: list[TableState] = field(default_factory=list)
     pending: list[float] = field(default_factory=list)
-    """Time stamps that no update has gone up to yet, ascending: of files, or for a view of its trailing edge."""
+    """Time stamps that no update has gone up to yet: of files, or for a view of its trailing edge.
+
+    The first `taken` are those of the running update. Those and the others are ascending."""
     since: list[float] = field(default_factory=list)
-    """When each of them came up; never descending, so that the first is the oldest."""
-    in_flight: list[float] = field(default_factory=list)
-    in_flight_since: list[float] = field(default_factory=list)
+    """When each of them came up; never descending but for that, so that the first is the oldest."""
+    taken: int = 0
     track: int = NOT_RUNNING
     running_rebuild: bool = False
     running_revision: bool = False
     failures: int = 0
     retry_at: float | None = None
+    able: bool = True
+    """Whether the table takes part and is not to be tried again later."""
     rebuild_wanted: bool = False
     revision_wanted: bool = False
     """Whether sources have changed behind the table's back: it is to be updated even if it gets no fresher."""
     wanted_since: float = 0.0
     """When a rebuild or a revision was asked for."""
-    touched: bool = False
-    waiting: bool = False
     lane: int = 0
+    queue: ReadyQueue = field(init=False)
+    """That of its lane."""
+    own: int = 0
+    """The home tracks that its lane prefers."""
     partitioned_cost: float = 0.0
     """E(P) when the tables were last shared out."""
     expected_at: float = math.inf
@@ -87,30 +94,30 @@ class TableState(Candidate):
             pending.append(timestamp)
             since.append(now)
         else:
-            at = bisect_right(pending, timestamp)
+            at = bisect_right(pending, timestamp, self.taken)
             pending.insert(at, timestamp)
             # An older file that comes late waits no shorter for it than what it stands before.
-            since.insert(at, min(now, since[at]))
+            since.insert(at, min([now, *since[at : at + 1]]))
 
     def seen_edge(self, edge: float | None, now: float) -> None:
         """The trailing edge of a view's sources is there now."""
-        pending = self.pending
+        pending, since, taken = self.pending, self.since, self.taken
         # It can have gone back: a source has been set back by hand.
-        while pending and (edge is None or pending[-1] > edge):
+        while len(pending) > taken and (edge is None or pending[-1] > edge):
             pending.pop()
-            self.since.pop()
+            since.pop()
         freshness = self.freshness
-        while pending and freshness is not None and pending[0] <= freshness:
-            del pending[0], self.since[0]
+        while len(pending) > taken and freshness is not None and pending[taken] <= freshness:
+            del pending[taken], since[taken]
         if edge is None or (freshness is not None and edge <= freshness):
             return
-        if (not pending or pending[-1] < edge) and (not self.in_flight or self.in_flight[-1] < edge):
+        if not pending or pending[-1] < edge:
             pending.append(edge)
-            self.since.append(now)
+            since.append(now)
 
-    @property
-    def runnable(self) -> bool:
-        return self.track == NOT_RUNNING and self.status is TableStatus.ACTIVE and self.retry_at is None
+    def set_standing(self, status: TableStatus, retry_at: float | None) -> None:
+        self.status, self.retry_at = status, retry_at
+        self.able = status is TableStatus.ACTIVE and retry_at is None
 
     def propose(self) -> bool:
         """Bring the candidate up to date; False if there is nothing to update."""
@@ -169,41 +176,33 @@ class TableState(Candidate):
             if self.running_rebuild and not self.sources:
                 return
         pending = self.pending
-        if not pending or pending[-1] <= self.upto:
-            self.in_flight, self.in_flight_since = pending, self.since
-            self.pending, self.since = [], []
-        else:
-            taken = bisect_right(pending, self.upto)
-            self.in_flight, self.pending = pending[:taken], pending[taken:]
-            self.in_flight_since, self.since = self.since[:taken], self.since[taken:]
+        self.taken = len(pending) if pending and pending[-1] <= self.upto else bisect_right(pending, self.upto)
 
     def learn(self, gained: float, seconds: float) -> None:
         """An update that gained so much freshness took so long."""
-        model = self.model.observed(gained, seconds)
-        if model is not self.model:
-            self.model = model
-            self.alpha, self.beta = model.coefficients
+        self.model = self.model.observed(gained, seconds)
+        self.alpha, self.beta = self.model.coefficients
 
     def finished(self) -> None:
+        """The update has been committed, with all that it had taken."""
         self.failures = 0
-        self._vacate()
+        self.track = NOT_RUNNING
+        del self.pending[: self.taken], self.since[: self.taken]
+        self.taken = 0
+        self.running_rebuild = self.running_revision = False
 
     def failed(self) -> None:
         """What the update had taken is pending again."""
-        taken, since = self.in_flight, self.in_flight_since
         self.failures += 1
+        self.track = NOT_RUNNING
+        self.taken = 0
         self.rebuild_wanted |= self.running_rebuild
         self.revision_wanted |= self.running_revision
-        self._vacate()
-        for timestamp, came in zip(taken, since, strict=True):
-            self.arrived(timestamp, came)
+        self.running_rebuild = self.running_revision = False
+        together = sorted(zip(self.pending, self.since, strict=True))
+        self.pending, self.since = [stamp for stamp, _ in together], [came for _, came in together]
         for at in range(len(self.since) - 2, -1, -1):
             self.since[at] = min(self.since[at], self.since[at + 1])
-
-    def _vacate(self) -> None:
-        self.in_flight, self.in_flight_since = [], []
-        self.track = NOT_RUNNING
-        self.running_rebuild = self.running_revision = False
 
     @property
     def period_cost(self) -> float:
@@ -215,6 +214,7 @@ def initial_state(table: ScheduledTable, place: int, *, priority: float, choppin
     """The state of a table at the start."""
     alpha, beta = table.cost.coefficients
     period = table.period or ASSUMED_PERIOD
+    status = TableStatus.FAILED if table.failed else TableStatus.PAUSED if table.paused else TableStatus.ACTIVE
     return TableState(
         table=table.name,
         place=place,
@@ -225,9 +225,11 @@ def initial_state(table: ScheduledTable, place: int, *, priority: float, choppin
         freshness=table.freshness,
         safe=table.safe,
         model=table.cost,
+        learns=table.cost.learns,
         alpha=alpha,
         beta=beta,
-        status=TableStatus.FAILED if table.failed else TableStatus.PAUSED if table.paused else TableStatus.ACTIVE,
+        status=status,
+        able=status is TableStatus.ACTIVE,
         revision_wanted=table.revised_sources,
         expected_at=math.inf if table.expected_at is None else table.expected_at,
     )

@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 
 from freshtide.core.commands import StartUpdate
 from freshtide.core.costs import GivenCost
@@ -17,6 +17,9 @@ from freshtide.simulation.results import Result
 from freshtide.simulation.staleness import StalenessRecord
 from freshtide.simulation.streams import Arrival, arrivals
 from freshtide.simulation.workload import SimulatedTable, Workload
+
+# In the heap, where the end of an update has the number of its track.
+_ARRIVAL = -1
 
 
 @dataclass(slots=True)
@@ -41,9 +44,18 @@ class _Running:
     draw: Callable[[], float]
     lateness: float
     record: StalenessRecord
-    files: Iterator[Arrival] | None
+    note_moment: Callable[[float], None]
+    note_freshness: Callable[[float], None]
+    files: Iterator[Arrival]
+    next_timestamp: float = 0.0
+    """Of the file that comes next."""
+    freshness: float = 0.0
     started_at: float = 0.0
+    seconds: float = 0.0
     upto: float = 0.0
+
+    def completed(self, track: int, now: float) -> CompletedUpdate:
+        return CompletedUpdate(self.name, track, self.started_at, now, self.freshness, self.upto)
 
 
 class Simulation:
@@ -61,7 +73,7 @@ class Simulation:
             explaining=False,
         )
 
-    def run(  # noqa: PLR0912 - one loop, taken apart it is half as fast
+    def run(  # noqa: PLR0912, PLR0915 - one loop, taken apart it is half as fast
         self,
         *,
         horizon: float = math.inf,
@@ -69,53 +81,67 @@ class Simulation:
         on_update: Callable[[CompletedUpdate], None] | None = None,
     ) -> Result:
         """Until the horizon, or until so many arrivals and completions have been handled."""
-        tables, handle, slowdown = self._tables, self.scheduler.handle, self._workload.slowdown
+        tables, tracks, slowdown = self._tables, self._tracks, self._workload.slowdown
+        handle = self.scheduler.handle
         spread = 2.0 * self._workload.variability
         lowest = 1.0 - self._workload.variability
-        sequence = itertools.count()
-        heap: list[tuple[float, int, _Running, Event]] = []
+        heap: list[tuple[float, int, _Running, int]] = []
         for table in tables.values():
-            if table.files is not None:
-                _push_next(heap, table, sequence)
+            for moment, timestamp in itertools.islice(table.files, 1):
+                table.next_timestamp = timestamp
+                heappush(heap, (moment, len(heap), table, _ARRIVAL))
+        sequence = len(heap)
         busy = [0.0] * self._tracks
         handled, now = 0, 0.0
-        while heap and handled < events and heap[0][0] <= horizon:
-            now, _, table, event = heappop(heap)
-            happened = [event]
-            while True:
-                handled += 1
-                if type(event) is UpdateFinished:
-                    record = table.record
-                    if on_update is not None:
-                        upto = event.freshness or 0.0
-                        on_update(
-                            CompletedUpdate(table.name, event.track, table.started_at, now, record.freshness, upto)
-                        )
-                    record.refreshed(now, table.upto)
+        happened: list[Event] = []
+        running = 0
+        while heap and handled < events:
+            now, _, table, track = heap[0]
+            if now > horizon:
+                break
+            handled += 1
+            if track == _ARRIVAL:
+                happened.append(DataArrived(table.name, table.next_timestamp, now))
+                arrival = next(table.files, None)
+                if arrival is None:
+                    heappop(heap)
                 else:
-                    _push_next(heap, table, sequence)
-                if not heap or heap[0][0] != now:
-                    break
-                _, _, table, event = heappop(heap)
-                happened.append(event)
+                    moment, table.next_timestamp = arrival
+                    sequence += 1
+                    heapreplace(heap, (moment, sequence, table, _ARRIVAL))
+            else:
+                heappop(heap)
+                running -= 1
+                upto = table.upto
+                if on_update is not None:
+                    on_update(table.completed(track, now))
+                table.freshness = upto
+                table.note_moment(now)
+                table.note_freshness(upto)
+                happened.append(UpdateFinished(table.name, track, upto, upto - table.lateness, table.seconds))
+            # All of one moment is told at once; and what arrives while every track is busy can change nothing yet.
+            if running == tracks or (heap and heap[0][0] == now):
+                continue
             for command in handle(happened, now):
-                if type(command) is not StartUpdate:
-                    continue
-                table = tables[command.table]
-                upto, freshness = command.upto, table.record.freshness
-                upto = max(upto, freshness)
-                seconds = (table.alpha + table.beta * (upto - freshness)) * (lowest + spread * table.draw())
+                assert type(command) is StartUpdate, "without failures there is nothing else to do"
+                table, track, upto = tables[command.table], command.track, command.upto
+                gained = upto - table.freshness
+                if gained < 0.0:
+                    upto, gained = table.freshness, 0.0
+                seconds = (table.alpha + table.beta * gained) * (lowest + spread * table.draw())
                 if slowdown is not None:
                     seconds *= slowdown.factor_at(now)
-                busy[command.track] += seconds
-                table.started_at, table.upto = now, upto
-                finished = UpdateFinished(command.table, command.track, upto, upto - table.lateness, seconds)
-                heappush(heap, (now + seconds, next(sequence), table, finished))
+                busy[track] += seconds
+                table.started_at, table.upto, table.seconds = now, upto, seconds
+                running += 1
+                sequence += 1
+                heappush(heap, (now + seconds, sequence, table, track))
+            happened.clear()
         end = now if math.isinf(horizon) else horizon
-        for finish, _, _, event in heap:
+        for finish, _, _, track in heap:
             # What is still running has kept its track busy up to the end only.
-            if type(event) is UpdateFinished:
-                busy[event.track] -= finish - end
+            if track != _ARRIVAL:
+                busy[track] -= finish - end
         return Result(
             staleness={name: table.record.closed(end) for name, table in tables.items()},
             tables=self._workload.tables,
@@ -131,16 +157,10 @@ def without_contention(workload: Workload, policy: Policy) -> Simulation:
     return Simulation(workload, replace(policy, allocation=GlobalAllocation()), tracks=len(workload.tables))
 
 
-def _push_next(heap: list[tuple[float, int, _Running, Event]], table: _Running, sequence: Iterator[int]) -> None:
-    assert table.files is not None
-    arrival = next(table.files, None)
-    if arrival is not None:
-        heappush(heap, (arrival[0], next(sequence), table, DataArrived(table.name, arrival[1])))
-
-
 def _running(table: SimulatedTable, seed: int) -> _Running:
     # Each table draws from its own numbers: its n-th update takes as long under any policy.
     name = f"{seed}/{table.name}"
+    record = StalenessRecord()
     late = table.stream.late if table.stream is not None else None
     return _Running(
         name=table.name,
@@ -148,8 +168,10 @@ def _running(table: SimulatedTable, seed: int) -> _Running:
         beta=table.beta,
         draw=random.Random(name).random,
         lateness=0.0 if late is None else late.by,
-        record=StalenessRecord(),
-        files=None if table.stream is None else arrivals(table.stream, random.Random(f"{name}/arrivals")),
+        record=record,
+        note_moment=record.moments.append,
+        note_freshness=record.freshnesses.append,
+        files=iter(()) if table.stream is None else arrivals(table.stream, random.Random(f"{name}/arrivals")),
     )
 
 

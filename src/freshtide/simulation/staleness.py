@@ -8,37 +8,32 @@ from dataclasses import dataclass
 
 
 class StalenessRecord:
-    """The pieces of one table's staleness, as pairs: how stale at the beginning and at the end of each."""
+    """When a table's freshness moved, and where to. It starts with freshness 0 at time 0."""
 
-    __slots__ = ("ends", "freshness", "since", "starts", "updates")
+    __slots__ = ("freshnesses", "moments")
 
     def __init__(self) -> None:
-        self.freshness = 0.0
-        self.since = 0.0
-        self.starts = array("d")
-        self.ends = array("d")
-        self.updates = 0
-
-    def refreshed(self, now: float, freshness: float) -> None:
-        """An update that ends now has taken the table to this freshness."""
-        old = self.freshness
-        self.starts.append(self.since - old)
-        self.ends.append(now - old)
-        self.since = now
-        self.freshness = freshness
-        self.updates += 1
+        self.moments = array("d")
+        """When updates ended."""
+        self.freshnesses = array("d")
+        """How far each of them took the table."""
 
     def closed(self, now: float) -> Staleness:
         """What the table's staleness was up to now."""
-        starts, ends = self.starts[:], self.ends[:]
-        starts.append(self.since - self.freshness)
-        ends.append(now - self.freshness)
-        return Staleness(starts=starts, ends=ends, updates=self.updates)
+        starts, ends = array("d"), array("d")
+        since, freshness = 0.0, 0.0
+        for moment, reached in zip(self.moments, self.freshnesses, strict=True):
+            starts.append(since - freshness)
+            ends.append(moment - freshness)
+            since, freshness = moment, reached
+        starts.append(since - freshness)
+        ends.append(now - freshness)
+        return Staleness(starts=starts, ends=ends, updates=len(self.moments))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staleness:
-    """One table's staleness over a whole run."""
+    """One table's staleness over a whole run: how stale at the beginning and at the end of each straight piece."""
 
     starts: Sequence[float]
     ends: Sequence[float]
