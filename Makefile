@@ -27,7 +27,7 @@ format: .venv/.installed-dev ## Format the code
 	@$(BIN)/ruff format --quiet
 	@$(BIN)/ruff check --fix --quiet
 
-bench: .venv/.installed-dev ## Measure against Spark alone and Structured Streaming
+bench: .venv/.installed-dev ## Measure against Spark alone, Structured Streaming and SimPy
 	@$(BIN)/python -m bench
 
 clean: ## Remove the virtual environment, caches and the demo

@@ -57,12 +57,19 @@ def _idle() -> _Benchmark:
     return run
 
 
+def _simulation() -> _Benchmark:
+    from bench.simulation import run
+
+    return run
+
+
 _BENCHMARKS = {
     "latency": _Entry(load=_latency, limit=2_400),
     "fixed-cost": _Entry(load=_fixed_cost, limit=600),
     "throughput": _Entry(load=_throughput, limit=1_200),
     "endurance": _Entry(load=_endurance, limit=2_400),
     "idle": _Entry(load=_idle, limit=600),
+    "simulation": _Entry(load=_simulation, limit=600),
 }
 _QUICK_LIMIT = 180.0
 

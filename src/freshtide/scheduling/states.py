@@ -14,6 +14,8 @@ from freshtide.scheduling.ready import ReadyQueue
 # A feed that declares no period is taken for one that delivers every minute: ordering and sharing out need a number.
 ASSUMED_PERIOD = 60.0
 NOT_RUNNING = -1
+# Time stamps are sums: one that is just so many periods away must not fall out by its last digit.
+_ROUNDING = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +223,7 @@ def initial_state(table: ScheduledTable, place: int, *, priority: float, choppin
         priority=priority,
         period=period,
         spec=table,
-        stride=math.inf if chopping is None or table.period is None else chopping * table.period,
+        stride=math.inf if chopping is None or table.period is None else chopping * table.period * _ROUNDING,
         freshness=table.freshness,
         safe=table.safe,
         model=table.cost,
