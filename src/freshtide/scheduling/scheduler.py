@@ -98,37 +98,37 @@ class Scheduler:
     def handle(self, events: Iterable[Event], now: float) -> list[Command]:
         """Apply all that happened, then decide once."""
         commands: list[Command] = []
+        touched = self._touched
         for event in events:
             command = self._appliers[type(event)](event, now)
             if command is not None:
                 commands.append(command)
-        if self._touched:
-            touched, self._touched = self._touched, []
-            if len(touched) == 1 and not self._released_tracks:
-                # What waited before has still no track to go to: only this one can have.
-                self._enter(touched[0], now, commands)
-                return commands
-            for state in touched:
-                self._enter(state, now, None)
-        self._released_tracks = False
-        if self._dispatcher.available:
-            self._start_updates(commands, now)
-        return commands
-
-    def _enter(self, state: TableState, now: float, commands: list[Command] | None) -> None:
-        """Enter a table into its queue, or take it out, as its state has become; or start its update, given a place."""
-        if state.sources:
-            self._see_edge(state, now)
-        if state.track == NOT_RUNNING and state.able and state.propose():
-            if commands is not None:
-                dispatcher = self._dispatcher
-                tracks = dispatcher.available & state.own or dispatcher.place(dispatcher.lanes[state.lane])
+        dispatcher = self._dispatcher
+        # Unless a track was given back, what waited before has still none to go to: only one newly released can have.
+        alone = len(touched) == 1 and not self._released_tracks
+        for state in touched:
+            if state.sources:
+                self._see_edge(state, now)
+            if state.track == NOT_RUNNING and state.able and state.propose():
+                tracks = alone and (dispatcher.available & state.own or dispatcher.place(dispatcher.lanes[state.lane]))
                 if tracks:
                     commands.append(self._start(state, (tracks & -tracks).bit_length() - 1))
-                    return
-            state.queue.put(state)
-        elif state.entry is not None:
-            state.queue.withdraw(state)
+                else:
+                    state.queue.put(state)
+            elif state.entry is not None:
+                state.queue.withdraw(state)
+        touched.clear()
+        if self._released_tracks or not alone:
+            self._released_tracks = False
+            while dispatcher.available:
+                found = dispatcher.choose()
+                if found is None:
+                    break
+                state, track = found
+                if self._expectations is not None:
+                    state, track = self._look_ahead(state, track, now)
+                commands.append(self._start(state, track))
+        return commands
 
     def look(self, table: str) -> TableView:
         """The state of a table, for explanations."""
@@ -184,9 +184,14 @@ class Scheduler:
 
     def _arrive(self, event: DataArrived, now: float) -> None:
         state = self._states[event.table]
+        pending, timestamp = state.pending, event.timestamp
         if event.at is not None:
             now = event.at
-        state.arrived(event.timestamp, now)
+        if pending and timestamp < pending[-1]:
+            state.arrived_late(timestamp, now)
+        else:
+            pending.append(timestamp)
+            state.since.append(now)
         if self._expectations is not None:
             self._expectations.released(state, now)
         if state.track == NOT_RUNNING:
@@ -202,7 +207,8 @@ class Scheduler:
         state.freshness, state.safe = after, event.safe
         self._vacate(state.track)
         state.finished()
-        self._touched.append(state)
+        if state.pending or state.rebuild_wanted or state.revision_wanted or state.sources:
+            self._touched.append(state)
         for dependent in state.dependents:
             if event.revised and not dependent.revision_wanted:
                 # What was computed from the old rows is as wrong as they were.
@@ -281,17 +287,6 @@ class Scheduler:
         state.seen_edge(edge, now)
         if self._expectations is not None and len(state.pending) > known:
             self._expectations.released(state, now)
-
-    def _start_updates(self, commands: list[Command], now: float) -> None:
-        dispatcher = self._dispatcher
-        while dispatcher.available:
-            found = dispatcher.choose()
-            if found is None:
-                break
-            state, track = found
-            if self._expectations is not None:
-                state, track = self._look_ahead(state, track, now)
-            commands.append(self._start(state, track))
 
     def _start(self, state: TableState, track: int) -> StartUpdate:
         decision = self._decision(state, track) if self._explaining else None

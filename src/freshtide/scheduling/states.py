@@ -89,17 +89,12 @@ class TableState(Candidate):
     """E(P) when the tables were last shared out."""
     expected_at: float = math.inf
 
-    def arrived(self, timestamp: float, now: float) -> None:
-        """Something to go up to has come."""
-        pending, since = self.pending, self.since
-        if not pending or timestamp >= pending[-1]:
-            pending.append(timestamp)
-            since.append(now)
-        else:
-            at = bisect_right(pending, timestamp, self.taken)
-            pending.insert(at, timestamp)
-            # An older file that comes late waits no shorter for it than what it stands before.
-            since.insert(at, min([now, *since[at : at + 1]]))
+    def arrived_late(self, timestamp: float, now: float) -> None:
+        """Data has come that belongs before other data."""
+        at = bisect_right(self.pending, timestamp, self.taken)
+        self.pending.insert(at, timestamp)
+        # It waits no shorter for being late than what it stands before.
+        self.since.insert(at, min([now, *self.since[at : at + 1]]))
 
     def seen_edge(self, edge: float | None, now: float) -> None:
         """The trailing edge of a view's sources is there now."""
@@ -189,7 +184,12 @@ class TableState(Candidate):
         """The update has been committed, with all that it had taken."""
         self.failures = 0
         self.track = NOT_RUNNING
-        del self.pending[: self.taken], self.since[: self.taken]
+        taken, pending = self.taken, self.pending
+        if taken == len(pending):
+            pending.clear()
+            self.since.clear()
+        else:
+            del pending[:taken], self.since[:taken]
         self.taken = 0
         self.running_rebuild = self.running_revision = False
 
