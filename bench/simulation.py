@@ -6,15 +6,15 @@ import random
 import resource
 import time
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import mean, median, quantiles
 
 from bench.results import Report
 from bench.simpy_model import SimpyWarehouse
 from freshtide.core.commands import Command, StartUpdate
 from freshtide.core.costs import GivenCost
 from freshtide.core.events import DataArrived, Event, UpdateFinished
-from freshtide.scheduling import Policy, ScheduledTable, Scheduler
-from freshtide.simulation import SimulatedTable, Simulation, Slowdown, Stream, Workload
+from freshtide.scheduling import ORDERINGS, GlobalAllocation, Policy, ScheduledTable, Scheduler
+from freshtide.simulation import SimulatedTable, Simulation, Slowdown, Stream, Workload, least_weighted_staleness
 
 _TABLES, _TRACKS, _PERIOD = 30, 4, 100.0
 
@@ -25,6 +25,7 @@ def run(folder: Path, *, quick: bool) -> Report:  # noqa: ARG001 - nothing is ke
     _measure_memory(report, events=100_000 if quick else 1_000_000)
     _measure_rate(report, events=40_000 if quick else 400_000)
     _measure_decisions(report, decisions=2_000 if quick else 20_000)
+    _measure_quality(report, instances=20 if quick else 200)
     return report
 
 
@@ -77,6 +78,38 @@ def _measure_decisions(report: Report, *, decisions: int) -> None:
     ratio = typical[100_000] / typical[100]
     report.table("Growth", ("", ""), [("100,000 tables against 100 (goal: below 10)", ratio)])
     report.figures["decision_growth"] = ratio
+
+
+def _measure_quality(report: Report, *, instances: int) -> None:
+    """Against the best schedule found by search, which knows the future: three tables with three files each."""
+    rows = []
+    for ordering in ORDERINGS:
+        policy = Policy(ordering=ordering, allocation=GlobalAllocation(), chopping=None)
+        ratios = []
+        for seed in range(instances):
+            workload = _small_instance(seed)
+            best = least_weighted_staleness(workload, tracks=1, horizon=40.0)
+            ratios.append(Simulation(workload, policy, tracks=1).run(horizon=40.0).weighted_staleness / best)
+        rows.append((ordering, mean(ratios), max(ratios)))
+        report.figures[f"against_best_{ordering}"] = mean(ratios)
+    report.table(f"Weighted staleness against the best schedule, {instances} instances", ("", "mean", "worst"), rows)
+
+
+def _small_instance(seed: int) -> Workload:
+    rng = random.Random(seed)
+    tables = []
+    for number in range(3):
+        moments = sorted(rng.uniform(0.0, 30.0) for _ in range(3))
+        tables.append(
+            SimulatedTable(
+                name=f"t{number}",
+                stream=Stream(period=10.0, arrivals=tuple((moment, moment) for moment in moments)),
+                alpha=rng.uniform(1.0, 6.0),
+                beta=0.1,
+                priority=rng.choice((1.0, 10.0)),
+            )
+        )
+    return Workload(tables=tuple(tables), seed=seed)
 
 
 def _decision_times(tables: int, decisions: int) -> list[float]:

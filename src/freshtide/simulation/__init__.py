@@ -2,6 +2,7 @@
 
 from freshtide.simulation.engine import CompletedUpdate, Simulation, without_contention
 from freshtide.simulation.results import Result, relative_lateness
+from freshtide.simulation.search import least_weighted_staleness
 from freshtide.simulation.staleness import Staleness
 from freshtide.simulation.workload import Lateness, SimulatedTable, Slowdown, Stream, Workload
 
@@ -15,6 +16,7 @@ __all__ = [
     "Staleness",
     "Stream",
     "Workload",
+    "least_weighted_staleness",
     "relative_lateness",
     "without_contention",
 ]

@@ -1,0 +1,1 @@
+"""Tests of simulation: workloads in, staleness out."""
