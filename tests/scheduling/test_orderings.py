@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from freshtide.core.staleness import StalenessCurve
-from freshtide.scheduling import ORDERINGS
+from freshtide.scheduling import ORDERINGS, Candidate
+from freshtide.scheduling.orderings import Lookahead
 
 from .bench import Bench, arrival, starts, table
 
@@ -121,3 +122,87 @@ def test_a_decision_says_how_many_waited_and_who_came_next() -> None:
 def test_orderings_are_known_by_their_names() -> None:
     names = ["fifo", "edf", "edf-p", "max-benefit", "lookahead", "random"]
     assert {name: ordering(lambda: 0.0).name for name, ordering in ORDERINGS.items()} == {name: name for name in names}
+
+
+def with_j3() -> tuple[Bench, Bench]:
+    """J1 and J2 as above, and J3 (p = 10, E = 3, dF = P = 50) expected one unit later."""
+    tables = (
+        table("J1", alpha=3.0, period=100.0, freshness=-10.0, safe=-10.0),
+        table("J2", alpha=2.0, period=100.0, freshness=-5.0, safe=-5.0),
+        table("J3", alpha=3.0, period=50.0, priority=10.0, freshness=-49.0, safe=-49.0, expected_at=1.0),
+    )
+    return Bench(*tables, ordering="lookahead"), Bench(*tables)
+
+
+def test_section_3_1_lookahead_starts_j2_because_j3_is_expected() -> None:
+    ahead, plain = with_j3()
+    for bench, first in ((ahead, "J2"), (plain, "J1")):
+        bench.happens(arrival("J1", 0.0), arrival("J2", 0.0))
+        assert bench.started() == [first]
+    ahead.at(1.0).arrives("J3", 1.0)
+    assert ahead.at(2.0).finishes("J2") == ["J3"]
+
+
+def test_section_3_1_the_value_of_j2_and_then_j3_is_101() -> None:
+    j1 = Candidate(table="J1", place=0, priority=1.0, period=100.0, delta=10.0, cost=3.0)
+    j2 = Candidate(table="J2", place=1, priority=1.0, period=100.0, delta=5.0, cost=2.0)
+
+    def j3(weight: float) -> Candidate:
+        return Candidate(table="J3", place=2, priority=weight, period=50.0, delta=50.0, cost=3.0, released_at=1.0)
+
+    assert Lookahead().reconsider(j1, [j2], [j3(10.0)]) is j2
+    # B = (5 + 50 p) / 5 exceeds the 10 / 3 of J1 from p = 7 / 30 on, and J3 alone is better than J1 from 1 / 5 on.
+    assert Lookahead().reconsider(j1, [j2], [j3(7 / 30 + 0.001)]) is j2
+    assert Lookahead().reconsider(j1, [j2], [j3(7 / 30 - 0.001)]) is j1
+
+
+def test_lookahead_leaves_no_track_idle_for_what_is_expected() -> None:
+    bench = Bench(
+        table("J1", alpha=3.0, freshness=-10.0, safe=-10.0),
+        table("J3", alpha=3.0, period=50.0, priority=10.0, freshness=-49.0, safe=-49.0, expected_at=1.0),
+        ordering="lookahead",
+    )
+    assert bench.arrives("J1", 0.0) == ["J1"]
+
+
+def test_lookahead_expects_nothing_that_has_not_come_in_time() -> None:
+    ahead, _ = with_j3()
+    ahead.at(1.5).happens(arrival("J1", 0.0), arrival("J2", 0.0))
+    assert ahead.started() == ["J1"]
+
+
+def test_lookahead_expects_the_next_data_a_period_after_the_last() -> None:
+    ahead, _ = with_j3()
+    ahead.at(1.0).arrives("J3", 1.0)
+    ahead.at(4.0).finishes("J3")
+    ahead.at(50.0).happens(arrival("J1", 0.0), arrival("J2", 0.0))
+    assert ahead.started() == ["J2"], "J3 comes again at 51"
+
+
+def test_edf_goes_by_the_deadline_and_edf_p_by_the_priority_first() -> None:
+    tables = (
+        table("late", period=100.0, priority=5.0, freshness=0.0, safe=0.0),
+        table("soon", period=10.0, priority=1.0, freshness=0.0, safe=0.0),
+        table("sooner", period=5.0, priority=1.0, freshness=0.0, safe=0.0),
+    )
+    for ordering, expected in (("edf", ["sooner", "soon", "late"]), ("edf-p", ["late", "sooner", "soon"])):
+        bench = Bench(*tables, ordering=ordering)
+        bench.happens(*(arrival(each.name, 1.0) for each in tables))
+        order = bench.started()
+        while bench.running:
+            order += bench.finishes(order[-1])
+        assert order == expected
+
+
+def test_a_deadline_is_a_period_after_the_oldest_data_came() -> None:
+    bench = Bench(
+        table("running"),
+        table("a", period=10.0, freshness=0.0, safe=0.0),
+        table("b", period=10.0, freshness=0.0, safe=0.0),
+        ordering="edf",
+    )
+    bench.arrives("running", 1.0)
+    bench.at(1.0).arrives("b", 1.0)
+    bench.at(2.0).arrives("a", 2.0)
+    bench.at(3.0).arrives("b", 3.0)
+    assert bench.at(4.0).finishes("running") == ["b"]
