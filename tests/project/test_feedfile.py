@@ -137,7 +137,12 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (LEAST + "latness: 5m\n", "feeds/cpu.yml:7: There is no setting 'latness'. Did you mean 'lateness'?"),
+        (
+            LEAST + "latness: 5m\n",
+            "feeds/cpu.yml:7: There is no setting 'latness'. Did you mean 'lateness'? Known: delimiter, duplicates, "
+            "encoding, escape, format, header, lateness, multiline, name, null_value, on_schema_change, path, period, "
+            "punctuation, quote, schema, settle, time_column, time_format, timestamp.",
+        ),
         (
             LEAST + "lateness: 5 parsecs\n",
             "feeds/cpu.yml:7: '5 parsecs' is not a duration. Write it like 90s, 5m, 1h30m or '15 minutes'.",
@@ -145,7 +150,7 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
         (LEAST + "period: 0s\n", "feeds/cpu.yml:7: The duration must be more than zero."),
         (
             LEAST.replace("format: csv", "format: cvs"),
-            "feeds/cpu.yml:2: 'cvs' is not a format. Did you mean 'csv'?",
+            "feeds/cpu.yml:2: 'cvs' is not a format. Did you mean 'csv'? Known: csv, json, jsonl, ndjson, parquet.",
         ),
         (
             LEAST.replace("cpu: double", "cpu: dubble"),

@@ -50,10 +50,6 @@ retention: 7d
     )
 
 
-def test_the_scheduler_can_be_a_mapping() -> None:
-    assert settings("scheduler: {ordering: fifo}").policy.ordering == "fifo"
-
-
 def test_spark_settings_have_short_names_and_nest() -> None:
     written = """
 spark:
@@ -82,23 +78,19 @@ spark:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("name: x\ntrack: 3\n", "freshtide.yml:2: There is no setting 'track'. Did you mean 'tracks'?"),
+        (
+            "name: x\ntrack: 3\n",
+            "freshtide.yml:2: There is no setting 'track'. Did you mean 'tracks'? Known: catalog, large_update, name, "
+            "poll, retention, retry, scheduler, spark, storage, tracks.",
+        ),
         ("tracks: 0\n", "freshtide.yml:1: 'tracks' must be at least 1, not '0'."),
         ("tracks: many\n", "freshtide.yml:1: 'tracks' must be a whole number, not 'many'."),
         ("name: 3\n", "freshtide.yml:1: 'name' must be text, not '3'. Put it in quotes."),
         ("name:\n  a: 1\n", "freshtide.yml:1: 'name' must be text, not keys and values."),
         (
-            "scheduler: max_benefit\n",
-            "freshtide.yml:1: 'max_benefit' is not an ordering. Did you mean 'max-benefit'?",
-        ),
-        (
-            "scheduler:\n  order: fifo\n",
-            "freshtide.yml:1: There is no scheduler setting 'order'. "
-            "Write `scheduler: max-benefit` or `scheduler: {ordering: max-benefit}`.",
-        ),
-        (
             "retry:\n  attemps: 3\n",
-            "freshtide.yml:2: There is no setting 'retry.attemps'. Did you mean 'attempts'?",
+            "freshtide.yml:2: There is no setting 'retry.attemps'. Did you mean 'attempts'? "
+            "Known: attempts, backoff, longest.",
         ),
         (
             "retry:\n  backoff: 3 parsecs\n",

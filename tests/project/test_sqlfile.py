@@ -97,15 +97,22 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("'priorty' = '2'", "There is no setting 'priorty'. Did you mean 'priority'?"),
+        (
+            "'priorty' = '2'",
+            "There is no setting 'priorty'. Did you mean 'priority'? Known: comment, emit, grain, lookback, "
+            "maintain, partition_by, period, priority, target_lag, time_column.",
+        ),
         ("'priority' = 'high'", "'high' is not a priority. A priority is a number above zero."),
         ("'priority' = '0'", "'0' is not a priority. A priority is a number above zero."),
         (
             "'target_lag' = 'soon'",
             "'soon' is not a duration. Write it like 90s, 5m, 1h30m or '15 minutes'.",
         ),
-        ("'maintain' = 'apend'", "'apend' is not a way to maintain a table. Did you mean 'append'?"),
-        ("'emit' = 'close'", "'close' is not a way to emit buckets. Did you mean 'closed'?"),
+        (
+            "'maintain' = 'apend'",
+            "'apend' is not a way to maintain a table. Did you mean 'append'? Known: append, full, partitions.",
+        ),
+        ("'emit' = 'close'", "'close' is not a way to emit buckets. Did you mean 'closed'? Known: all, closed."),
         (
             "'grain' = 'fortnight'",
             "'fortnight' is not a grain. "

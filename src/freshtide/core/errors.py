@@ -77,10 +77,22 @@ class RunFailedError(FreshtideError):
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A hint towards the name that was probably meant."""
     names = sorted(known)
+    return _nearest(name, names) or _listed(names, most=12)
+
+
+def choices(name: str, allowed: Iterable[str]) -> str:
+    """All that can be written here, beginning with what was probably meant."""
+    names = sorted(allowed)
+    nearest, listed = _nearest(name, names), _listed(names, most=len(names))
+    return f"{nearest} {listed}" if nearest else listed
+
+
+def _nearest(name: str, names: list[str]) -> str | None:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean '{close[0]}'?"
+    return f"Did you mean '{close[0]}'?" if close else None
+
+
+def _listed(names: list[str], *, most: int) -> str:
     if not names:
         return "None is declared."
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"Known: {shown}."
+    return f"Known: {', '.join(names[:most])}{', ...' if len(names) > most else ''}."

@@ -9,19 +9,19 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.core.errors import ProjectError
+from freshtide.project.schedulers import read_policy
 from freshtide.project.sizes import parse_size
 from freshtide.project.validation import (
     Duration,
     PositiveDuration,
     Written,
     check,
-    chosen,
     plain,
     understood,
     wrong,
 )
 from freshtide.project.yamlfile import YamlFile
-from freshtide.scheduling import ORDERINGS, Policy
+from freshtide.scheduling import Policy
 
 SPARK_NAMES = {
     "master": "spark.master",
@@ -67,13 +67,15 @@ class Settings:
 
 def read_settings(file: YamlFile, *, default_name: str) -> Settings:
     """The settings in freshtide.yml; an empty file leaves everything at its default."""
-    written, problems = check(_WrittenSettings, {} if file.value is None else file.value, file.origin)
-    if written is None:
-        raise ProjectError(problems)
+    values = {} if file.value is None else file.value
+    written, problems = check(_WrittenSettings, values, file.origin)
+    policy, more = read_policy(values.get("scheduler") if isinstance(values, Mapping) else None, file.origin)
+    if written is None or policy is None:
+        raise ProjectError(problems + more)
     return Settings(
         name=written.name or default_name,
         tracks=written.tracks,
-        policy=Policy(ordering=written.scheduler),
+        policy=policy,
         spark=written.spark,
         storage=written.storage,
         catalog=written.catalog,
@@ -95,18 +97,6 @@ def settings_from(values: Mapping[str, object]) -> Settings:
 
 def _size(value: object) -> Any:
     return understood(parse_size, plain(value, "a size"))
-
-
-def _ordering(value: object) -> str:
-    if isinstance(value, Mapping):
-        unknown = sorted(str(key) for key in value if key != "ordering")
-        if unknown or "ordering" not in value:
-            raise wrong(
-                f"There is no scheduler setting '{unknown[0]}'." if unknown else "'ordering' is missing.",
-                way_out="Write `scheduler: max-benefit` or `scheduler: {ordering: max-benefit}`.",
-            )
-        value = value["ordering"]
-    return chosen(value, tuple(ORDERINGS), "an ordering")
 
 
 def _spark(value: object) -> dict[str, str]:
@@ -143,7 +133,8 @@ class _WrittenRetry(Written):
 class _WrittenSettings(Written):
     name: str | None = None
     tracks: int = Field(default=2, ge=1)
-    scheduler: Annotated[str, BeforeValidator(_ordering)] = "max-benefit"
+    # Read apart, because its keys depend on its values.
+    scheduler: Any = None
     spark: Annotated[dict[str, str], BeforeValidator(_spark)] = Field(default_factory=dict)
     storage: str = "warehouse"
     catalog: str | None = None

@@ -13,16 +13,19 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from freshtide.core.durations import parse_duration
-from freshtide.core.errors import FreshtideError, Origin, Problem, suggestion
+from freshtide.core.errors import FreshtideError, Origin, Problem, choices
+from freshtide.project.yamlfile import KeyPath
 
-Place = Callable[[tuple[str | int, ...]], Origin]
+Place = Callable[[KeyPath], Origin]
 """From a path of keys to the place in the user's project that it was written at."""
 
 
 class Written(BaseModel):
     """Base of the models of what users write: no unknown keys, nothing converted on the quiet."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False
+    )
 
 
 ModelT = TypeVar("ModelT", bound=Written)
@@ -50,10 +53,10 @@ def plain(value: object, what: str) -> str | int | float:
 
 
 def chosen(value: Any, allowed: tuple[str, ...], what: str) -> str:
-    """One of a few words, or an error that suggests the nearest."""
+    """One of a few words, or an error that suggests the nearest and lists all."""
     if isinstance(value, str) and value.lower() in allowed:
         return value.lower()
-    raise wrong(f"'{value}' is not {what}.", way_out=suggestion(str(value), allowed))
+    raise wrong(f"'{value}' is not {what}.", way_out=choices(str(value), allowed))
 
 
 def _duration(value: object) -> Any:
@@ -71,27 +74,29 @@ Duration = Annotated[float, BeforeValidator(_duration)]
 PositiveDuration = Annotated[float, BeforeValidator(_positive_duration)]
 
 
-def check(model: type[ModelT], values: object, place: Place) -> tuple[ModelT | None, list[Problem]]:
-    """The checked values, or None and everything that is wrong with them."""
+def check(
+    model: type[ModelT], values: object, place: Place, *, within: KeyPath = ()
+) -> tuple[ModelT | None, list[Problem]]:
+    """The checked values, or None and everything that is wrong with them; `within` is where in the file they stand."""
     if not isinstance(values, Mapping):
         message = "Nothing is declared here." if values is None else "Keys and values are expected here."
-        return None, [Problem(message=message, origin=place(()), way_out=_keys_of(model))]
+        return None, [Problem(message=message, origin=place(within), way_out=_keys_of(model))]
     try:
         return model.model_validate(dict(values)), []
     except ValidationError as error:
-        return None, [_problem(model, details, place) for details in error.errors(include_url=False)]
+        return None, [_problem(model, details, place, within) for details in error.errors(include_url=False)]
 
 
-def _problem(model: type[Written], details: ErrorDetails, place: Place) -> Problem:
+def _problem(model: type[Written], details: ErrorDetails, place: Place, within: KeyPath) -> Problem:
     path = details["loc"]
-    key = ".".join(str(part) for part in path) or "this"
+    key = ".".join(str(part) for part in (*within, *path)) or "this"
     context = details.get("ctx", {})
     way_out: str | None = None
     match details["type"]:
         case "freshtide":
             message, way_out = details["msg"], context.get("way_out")
         case "extra_forbidden":
-            message, way_out = f"There is no setting '{key}'.", suggestion(str(path[-1]), _names(model, path))
+            message, way_out = f"There is no setting '{key}'.", choices(str(path[-1]), _names(model, path))
         case "missing":
             message, way_out = f"'{key}' is missing.", _keys_of(model) if len(path) > 1 else None
         case "string_type":
@@ -100,10 +105,18 @@ def _problem(model: type[Written], details: ErrorDetails, place: Place) -> Probl
         case "int_type" | "bool_type" | "float_type" | "dict_type" | "list_type" | "model_type":
             message = f"'{key}' must be {_KINDS[details['type']]}, not {_shown(details['input'])}."
         case "greater_than_equal":
-            message = f"'{key}' must be at least {context['ge']}, not {_shown(details['input'])}."
+            message = f"'{key}' must be at least {context['ge']:g}, not {_shown(details['input'])}."
+        case "greater_than":
+            message = f"'{key}' must be more than {context['gt']:g}, not {_shown(details['input'])}."
+        case "less_than_equal":
+            message = f"'{key}' must be at most {context['le']:g}, not {_shown(details['input'])}."
+        case "less_than":
+            message = f"'{key}' must be less than {context['lt']:g}, not {_shown(details['input'])}."
+        case "finite_number":
+            message = f"'{key}' must be a finite number, not {_shown(details['input'])}."
         case _:
             message = f"'{key}' is wrong: {details['msg']}."
-    return Problem(message=message, origin=place(path), way_out=way_out)
+    return Problem(message=message, origin=place((*within, *path)), way_out=way_out)
 
 
 _KINDS = {
@@ -126,7 +139,7 @@ def _shown(value: object) -> str:
     return "a list" if isinstance(value, list) else f"'{value}'"
 
 
-def _names(model: type[Written], path: tuple[str | int, ...]) -> tuple[str, ...]:
+def _names(model: type[Written], path: KeyPath) -> tuple[str, ...]:
     """The keys that are known where the path ends."""
     inner: type[BaseModel] = model
     for part in path[:-1]:
@@ -138,7 +151,7 @@ def _names(model: type[Written], path: tuple[str | int, ...]) -> tuple[str, ...]
 
 
 def _keys_of(model: type[Written]) -> str:
-    return suggestion("", _keys(model))
+    return choices("", _keys(model))
 
 
 def _keys(model: type[BaseModel]) -> tuple[str, ...]:

@@ -1,0 +1,174 @@
+"""How to schedule, as users write it (`scheduler:` in freshtide.yml and in scenarios), to a Policy.
+
+A name chooses one part and leaves the others at their defaults; keys and values choose each part apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from freshtide.core.errors import Problem, choices
+from freshtide.project.validation import Place, Written, check, chosen, wrong
+from freshtide.project.yamlfile import KeyPath
+from freshtide.scheduling import (
+    ORDERINGS,
+    Allocation,
+    EdfPartitioned,
+    GlobalAllocation,
+    Inheritance,
+    MaxInheritance,
+    MaxPlusInheritance,
+    NoInheritance,
+    Policy,
+    Proportional,
+    SumInheritance,
+)
+
+_HERE: KeyPath = ("scheduler",)
+_DEFAULT = Policy()
+
+
+def read_policy(value: object, place: Place) -> tuple[Policy | None, list[Problem]]:
+    """The policy that stands under `scheduler` (the default if there is nothing), or None and what is wrong with it."""
+    if value is None:
+        return _DEFAULT, []
+    if isinstance(value, Mapping):
+        return _in_parts(value, place)
+    name = value.lower() if isinstance(value, str) else ""
+    if name in _NAMED:
+        return _NAMED[name](), []
+    message = f"'{value}' is not a scheduler." if name else "A scheduler is a name, or keys and values."
+    way_out = f"{choices(name, _NAMED)} Or choose each part: {{ordering: ..., allocation: ...}}."
+    return None, [Problem(message=message, origin=place(_HERE), way_out=way_out)]
+
+
+def _with_ordering(name: str) -> Callable[[], Policy]:
+    return lambda: Policy(ordering=name)
+
+
+_NAMED: Mapping[str, Callable[[], Policy]] = {
+    **{name: _with_ordering(name) for name in ORDERINGS},
+    GlobalAllocation.name: lambda: Policy(allocation=GlobalAllocation()),
+    EdfPartitioned.name: lambda: Policy(allocation=EdfPartitioned()),
+    Proportional.name: lambda: Policy(allocation=Proportional()),
+}
+"""All that a single word can choose."""
+
+
+def _in_parts(values: Mapping[object, object], place: Place) -> tuple[Policy | None, list[Problem]]:
+    written, problems = check(_WrittenPolicy, values, place, within=_HERE)
+    allocation, more = _allocation(values.get("allocation", _DEFAULT.allocation.name), place)
+    if written is None or allocation is None:
+        return None, problems + more
+    policy = Policy(
+        ordering=written.ordering,
+        allocation=allocation,
+        inheritance=written.inheritance,
+        chopping=written.chopping,
+        repartition=written.repartition,
+        seed=written.seed,
+    )
+    return policy, []
+
+
+def _allocation(value: object, place: Place) -> tuple[Allocation | None, list[Problem]]:
+    """Each allocation has parameters of its own."""
+    within = (*_HERE, "allocation")
+    values = value if isinstance(value, Mapping) else {"name": value}
+    name = values.get("name")
+    model = _ALLOCATIONS.get(name.lower()) if isinstance(name, str) else None
+    if model is None:
+        message = "'scheduler.allocation.name' is missing." if name is None else f"'{name}' is not an allocation."
+        where = (*within, "name") if isinstance(value, Mapping) else within
+        return None, [Problem(message=message, origin=place(where), way_out=choices(str(name), _ALLOCATIONS))]
+    written, problems = check(model, values, place, within=within)
+    return None if written is None else written.allocation(), problems
+
+
+class _WrittenAllocation(Written):
+    name: str
+
+    def allocation(self) -> Allocation:
+        raise NotImplementedError
+
+
+class _WrittenGlobal(_WrittenAllocation):
+    def allocation(self) -> Allocation:
+        return GlobalAllocation()
+
+
+class _WrittenEdfPartitioned(_WrittenAllocation):
+    aggressive: bool = False
+
+    def allocation(self) -> Allocation:
+        return EdfPartitioned(aggressive=self.aggressive)
+
+
+class _WrittenProportional(_WrittenAllocation):
+    aggressive: bool = True
+    tracks: Annotated[
+        Literal["all", "basic"], BeforeValidator(lambda value: chosen(value, ("all", "basic"), "all or basic"))
+    ] = "all"
+    k: float = Field(default=1.0, gt=0.0)
+    measure: Annotated[
+        Literal["execution", "period"],
+        BeforeValidator(lambda value: chosen(value, ("execution", "period"), "a measure of similarity")),
+    ] = "execution"
+
+    def allocation(self) -> Allocation:
+        return Proportional(aggressive=self.aggressive, tracks=self.tracks, k=self.k, measure=self.measure)
+
+
+_ALLOCATIONS: Mapping[str, type[_WrittenAllocation]] = {
+    GlobalAllocation.name: _WrittenGlobal,
+    EdfPartitioned.name: _WrittenEdfPartitioned,
+    Proportional.name: _WrittenProportional,
+}
+_INHERITANCES: Mapping[str, Inheritance] = {
+    inheritance.name: inheritance for inheritance in (NoInheritance(), SumInheritance(), MaxInheritance())
+}
+_MAX_PLUS = "{max-plus: 2}"
+
+
+def _inheritance(value: object) -> Inheritance:
+    if isinstance(value, Mapping):
+        factor = value.get(MaxPlusInheritance.name)
+        if list(value) != [MaxPlusInheritance.name] or isinstance(factor, bool) or not isinstance(factor, int | float):
+            raise wrong("An inheritance with a parameter is max-plus.", way_out=f"Write it like {_MAX_PLUS}.")
+        # Below 1 a table would count for less than what is computed from it; infinity fails the second comparison.
+        if not 1.0 <= factor < float("inf"):
+            raise wrong(f"The factor of max-plus must be a finite number of at least 1, not '{factor}'.")
+        return MaxPlusInheritance(k=float(factor))
+    if value == MaxPlusInheritance.name:
+        raise wrong("The inheritance max-plus needs its factor.", way_out=f"Write it like {_MAX_PLUS}.")
+    name = value.lower() if isinstance(value, str) else value
+    if name not in _INHERITANCES:
+        way_out = choices(str(value), [*_INHERITANCES, _MAX_PLUS])
+        raise wrong(f"'{value}' is not an inheritance.", way_out=way_out)
+    return _INHERITANCES[str(name)]
+
+
+def _chopping(value: object) -> float | None:
+    if value is None or (isinstance(value, str) and value.lower() == "none"):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1.0 <= value < float("inf"):
+        raise wrong(
+            f"'{value}' does not say how many periods an update may load.",
+            way_out="Write a number of at least 1, or none.",
+        )
+    return float(value)
+
+
+class _WrittenPolicy(Written):
+    ordering: Annotated[str, BeforeValidator(lambda value: chosen(value, tuple(ORDERINGS), "an ordering"))] = (
+        _DEFAULT.ordering
+    )
+    # Read apart, because its keys depend on its name.
+    allocation: Any = None
+    inheritance: Annotated[Any, BeforeValidator(_inheritance)] = _DEFAULT.inheritance
+    chopping: Annotated[float | None, BeforeValidator(_chopping)] = _DEFAULT.chopping
+    repartition: float = Field(default=_DEFAULT.repartition, ge=1.0)
+    seed: int = _DEFAULT.seed

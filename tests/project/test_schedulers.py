@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import pytest
+
+from freshtide import Warehouse
+from freshtide.core.errors import ProjectError
+from freshtide.project import settings_from
+from freshtide.project.settings import read_settings
+from freshtide.project.yamlfile import parse_yaml
+from freshtide.scheduling import (
+    ORDERINGS,
+    EdfPartitioned,
+    GlobalAllocation,
+    MaxInheritance,
+    MaxPlusInheritance,
+    NoInheritance,
+    Policy,
+    Proportional,
+    SumInheritance,
+)
+
+NAMES = "edf, edf-p, edf-partitioned, fifo, global, lookahead, max-benefit, proportional, random"
+
+
+def policy(text: str) -> Policy:
+    return read_settings(parse_yaml(text, "freshtide.yml"), default_name="shop").policy
+
+
+def test_without_a_word_about_it_the_default_schedules() -> None:
+    assert policy("") == policy("scheduler:\n") == policy("scheduler: {}") == Policy()
+
+
+@pytest.mark.parametrize("name", sorted(ORDERINGS))
+def test_the_name_of_an_ordering_leaves_the_rest_at_its_default(name: str) -> None:
+    assert policy(f"scheduler: {name}") == Policy(ordering=name)
+
+
+@pytest.mark.parametrize(
+    ("name", "allocation"),
+    [("global", GlobalAllocation()), ("edf-partitioned", EdfPartitioned()), ("proportional", Proportional())],
+)
+def test_the_name_of_an_allocation_leaves_the_rest_at_its_default(
+    name: str, allocation: GlobalAllocation | EdfPartitioned | Proportional
+) -> None:
+    assert policy(f"scheduler: {name}") == policy(f"scheduler: {{allocation: {name}}}") == Policy(allocation=allocation)
+
+
+def test_every_parameter_can_be_set() -> None:
+    written = """
+scheduler:
+  ordering: edf-p
+  allocation: {name: proportional, aggressive: false, tracks: basic, k: 10, measure: period}
+  inheritance: {max-plus: 2}
+  chopping: 1.5
+  repartition: 2
+  seed: 7
+"""
+    assert policy(written) == Policy(
+        ordering="edf-p",
+        allocation=Proportional(aggressive=False, tracks="basic", k=10.0, measure="period"),
+        inheritance=MaxPlusInheritance(k=2.0),
+        chopping=1.5,
+        repartition=2.0,
+        seed=7,
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("allocation: {name: edf-partitioned, aggressive: true}", Policy(allocation=EdfPartitioned(aggressive=True))),
+        ("allocation: {name: global}", Policy(allocation=GlobalAllocation())),
+        ("inheritance: none", Policy(inheritance=NoInheritance())),
+        ("inheritance: sum", Policy(inheritance=SumInheritance())),
+        ("inheritance: max", Policy(inheritance=MaxInheritance())),
+        ("chopping: none", Policy(chopping=None)),
+        ("chopping: null", Policy(chopping=None)),
+        ("chopping: 1", Policy(chopping=1.0)),
+    ],
+)
+def test_parts_can_be_set_alone(written: str, expected: Policy) -> None:
+    assert policy(f"scheduler: {{{written}}}") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "name: shop\nscheduler: max_benefit\n",
+            "freshtide.yml:2: 'max_benefit' is not a scheduler. Did you mean 'max-benefit'? "
+            f"Known: {NAMES}. Or choose each part: {{ordering: ..., allocation: ...}}.",
+        ),
+        (
+            "scheduler: [fifo]\n",
+            f"freshtide.yml:1: A scheduler is a name, or keys and values. Known: {NAMES}. "
+            "Or choose each part: {ordering: ..., allocation: ...}.",
+        ),
+        (
+            "scheduler:\n  order: fifo\n",
+            "freshtide.yml:2: There is no setting 'scheduler.order'. Did you mean 'ordering'? "
+            "Known: allocation, chopping, inheritance, ordering, repartition, seed.",
+        ),
+        (
+            "scheduler:\n  seed: 1\n  ordering: fifi\n",
+            "freshtide.yml:3: 'fifi' is not an ordering. Did you mean 'fifo'? "
+            "Known: edf, edf-p, fifo, lookahead, max-benefit, random.",
+        ),
+        (
+            "scheduler:\n  allocation: globl\n",
+            "freshtide.yml:2: 'globl' is not an allocation. Did you mean 'global'? "
+            "Known: edf-partitioned, global, proportional.",
+        ),
+        (
+            "scheduler:\n  allocation:\n    aggressive: true\n",
+            "freshtide.yml:2: 'scheduler.allocation.name' is missing. Known: edf-partitioned, global, proportional.",
+        ),
+        (
+            "scheduler:\n  allocation:\n    name: edf-partitioned\n    k: 2\n",
+            "freshtide.yml:4: There is no setting 'scheduler.allocation.k'. Known: aggressive, name.",
+        ),
+        (
+            "scheduler:\n  allocation:\n    name: proportional\n    tracks: none\n",
+            "freshtide.yml:4: 'none' is not all or basic. Known: all, basic.",
+        ),
+        (
+            "scheduler:\n  allocation:\n    name: proportional\n    measure: periods\n",
+            "freshtide.yml:4: 'periods' is not a measure of similarity. Did you mean 'period'? "
+            "Known: execution, period.",
+        ),
+        (
+            "scheduler:\n  allocation:\n    name: proportional\n    k: 0\n",
+            "freshtide.yml:4: 'scheduler.allocation.k' must be more than 0, not '0'.",
+        ),
+        (
+            "scheduler:\n  allocation: {name: proportional, aggressive: 1}\n",
+            "freshtide.yml:2: 'scheduler.allocation.aggressive' must be true or false, not '1'.",
+        ),
+        (
+            "scheduler:\n  inheritance: most\n",
+            "freshtide.yml:2: 'most' is not an inheritance. Known: max, none, sum, {max-plus: 2}.",
+        ),
+        (
+            "scheduler:\n  inheritance: max-plus\n",
+            "freshtide.yml:2: The inheritance max-plus needs its factor. Write it like {max-plus: 2}.",
+        ),
+        (
+            "scheduler:\n  inheritance: {max-plus: much}\n",
+            "freshtide.yml:2: An inheritance with a parameter is max-plus. Write it like {max-plus: 2}.",
+        ),
+        (
+            "scheduler:\n  inheritance: {max-plus: 0.5}\n",
+            "freshtide.yml:2: The factor of max-plus must be a finite number of at least 1, not '0.5'.",
+        ),
+        (
+            "scheduler:\n  chopping: 0.5\n",
+            "freshtide.yml:2: '0.5' does not say how many periods an update may load. "
+            "Write a number of at least 1, or none.",
+        ),
+        ("scheduler:\n  repartition: 0.9\n", "freshtide.yml:2: 'scheduler.repartition' must be at least 1, not '0.9'."),
+        (
+            "scheduler:\n  repartition: .nan\n",
+            "freshtide.yml:2: 'scheduler.repartition' must be a finite number, not 'nan'.",
+        ),
+        ("scheduler:\n  seed: lucky\n", "freshtide.yml:2: 'scheduler.seed' must be a whole number, not 'lucky'."),
+    ],
+)
+def test_a_mistake_is_told_with_its_line_and_what_is_allowed(text: str, problem: str) -> None:
+    with pytest.raises(ProjectError) as caught:
+        policy(text)
+    assert [str(found) for found in caught.value.problems] == [problem]
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(ProjectError) as caught:
+        policy("tracks: 0\nscheduler: {ordering: fifi, allocation: globl, chopping: 0}\n")
+    assert len(caught.value.problems) == 4
+
+
+def test_python_takes_the_same_words() -> None:
+    written = {"ordering": "edf", "allocation": {"name": "proportional", "k": 2}, "chopping": None}
+    expected = Policy(ordering="edf", allocation=Proportional(k=2.0), chopping=None)
+    assert settings_from({"scheduler": written}).policy == expected
+
+
+def test_a_warehouse_in_python_refuses_a_scheduler_that_does_not_exist() -> None:
+    with pytest.raises(ProjectError, match="Did you mean 'lookahead'"):
+        Warehouse("shop", scheduler="look-ahead")
