@@ -6,6 +6,7 @@ Nothing here changes anything, and nothing needs Spark, so looking on is quick a
 from freshtide.observe.counts import RowCount, count_rows
 from freshtide.observe.curves import TableCurve, staleness_curves
 from freshtide.observe.explanations import Explanation, explain
+from freshtide.observe.feasibility import require_tracks
 from freshtide.observe.places import Places
 from freshtide.observe.selection import select_tables
 from freshtide.observe.standing import scheduler_of
@@ -21,6 +22,7 @@ __all__ = [
     "WarehouseStatus",
     "count_rows",
     "explain",
+    "require_tracks",
     "scheduler_of",
     "select_tables",
     "staleness_curves",

@@ -4,7 +4,7 @@ A project is a folder: freshtide.yml with its settings, feeds/*.yml, and tables 
 `load_project` reads all of it and gives a `Project`, with every table's way of being maintained, or one
 `ProjectError` with every problem in it, each with its file, line and way out. Everything flows into
 `Declarations` first, whatever it was written in, and `assemble` makes the project of them. `create_starter`
-writes the project that `freshtide init` begins with.
+writes the project that `freshtide init` begins with. `read_scenario` reads what is to be simulated.
 """
 
 from freshtide.project.assembly import Project, assemble
@@ -13,6 +13,8 @@ from freshtide.project.decorators import NoProjectError, collecting, declared_fu
 from freshtide.project.feedfile import read_feed
 from freshtide.project.loading import PROJECT_FILE, find_project, load_project
 from freshtide.project.properties import Properties
+from freshtide.project.scenario import Scenario, read_scenario
+from freshtide.project.schedulers import read_policy, too_few_tracks
 from freshtide.project.settings import Retry, Settings, settings_from
 from freshtide.project.sizes import SizeError, parse_size
 from freshtide.project.sqlfile import declare_sql
@@ -27,6 +29,7 @@ __all__ = [
     "Project",
     "Properties",
     "Retry",
+    "Scenario",
     "Settings",
     "SizeError",
     "SqlSyntaxError",
@@ -44,6 +47,9 @@ __all__ = [
     "parse_query",
     "parse_size",
     "read_feed",
+    "read_policy",
+    "read_scenario",
     "settings_from",
     "table",
+    "too_few_tracks",
 ]

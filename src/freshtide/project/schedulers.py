@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from freshtide.core.errors import Problem, choices
+from freshtide.core.errors import Origin, Problem, choices
 from freshtide.project.validation import Place, Written, check, chosen, wrong
 from freshtide.project.yamlfile import KeyPath
 from freshtide.scheduling import (
@@ -24,6 +24,7 @@ from freshtide.scheduling import (
     NoInheritance,
     Policy,
     Proportional,
+    Shortage,
     SumInheritance,
 )
 
@@ -43,6 +44,17 @@ def read_policy(value: object, place: Place) -> tuple[Policy | None, list[Proble
     message = f"'{value}' is not a scheduler." if name else "A scheduler is a name, or keys and values."
     way_out = f"{choices(name, _NAMED)} Or choose each part: {{ordering: ..., allocation: ...}}."
     return None, [Problem(message=message, origin=place(_HERE), way_out=way_out)]
+
+
+def too_few_tracks(shortage: Shortage, origin: Origin | None = None) -> Problem:
+    """What to say where an allocation cannot keep what it promises."""
+    others = ", ".join(name for name in _ALLOCATIONS if name != EdfPartitioned.name)
+    enough = "" if shortage.tracks_needed is None else f"{shortage.tracks_needed} tracks would do. "
+    return Problem(
+        message=f"{EdfPartitioned.name} is not possible: {shortage.reason}.",
+        origin=origin,
+        way_out=f"{enough}Other allocations work with any number of tracks: {others}.",
+    )
 
 
 def _with_ordering(name: str) -> Callable[[], Policy]:

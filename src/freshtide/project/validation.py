@@ -112,6 +112,8 @@ def _problem(model: type[Written], details: ErrorDetails, place: Place, within: 
             message = f"'{key}' must be at most {context['le']:g}, not {_shown(details['input'])}."
         case "less_than":
             message = f"'{key}' must be less than {context['lt']:g}, not {_shown(details['input'])}."
+        case "too_short":
+            message = f"'{key}' must not be empty."
         case "finite_number":
             message = f"'{key}' must be a finite number, not {_shown(details['input'])}."
         case _:

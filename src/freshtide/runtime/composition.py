@@ -11,7 +11,7 @@ from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import Column
 from freshtide.feeds import FeedSet
-from freshtide.observe import Places, scheduler_of
+from freshtide.observe import Places, require_tracks, scheduler_of
 from freshtide.project import Project
 from freshtide.runtime.engine import Engine
 from freshtide.runtime.recovery import reconcile, revised_views
@@ -86,6 +86,7 @@ class Workbench:
     def engine(self) -> Engine:
         """An engine that goes on where the last one stopped. The caller holds the run lock."""
         project, settings = self.project, self.project.settings
+        require_tracks(project, self.catalog)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
         worker = UpdateWorker(
             self.executor,

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from freshtide.core.costs import CostModel
+from freshtide.core.errors import ProjectError
+from freshtide.observe import require_tracks
+
+from .shop import Shop, write_project
+
+MINUTES = 60.0
+
+
+@pytest.fixture
+def partitioned(tmp_path: Path) -> Iterator[Shop]:
+    """The shop with home tracks for its tables, two in all. Orders come every 5 minutes, clicks every hour."""
+    opened = Shop.open(write_project(tmp_path, "edf-partitioned"))
+    yield opened
+    opened.close()
+
+
+def takes(seconds: float) -> CostModel:
+    return CostModel.learnt_from([(300.0, seconds), (300.0, seconds)])
+
+
+def test_costs_that_nobody_knows_yet_may_be_learnt(partitioned: Shop) -> None:
+    require_tracks(partitioned.project, partitioned.catalog)
+    partitioned.is_fresh("orders", 0.0)
+    require_tracks(partitioned.project, partitioned.catalog)
+
+
+def test_learnt_costs_that_fit_are_fine(partitioned: Shop) -> None:
+    for name in partitioned.project.graph:
+        partitioned.is_fresh(name, 0.0, cost=takes(10.0))
+    require_tracks(partitioned.project, partitioned.catalog)
+
+
+def test_learnt_costs_that_do_not_fit_are_refused_with_the_number_of_tracks_that_would_do(partitioned: Shop) -> None:
+    for name in ("orders", "hourly"):
+        partitioned.is_fresh(name, 0.0, cost=takes(2 * MINUTES))
+    require_tracks(partitioned.project, partitioned.catalog)
+    partitioned.is_fresh("clicks", 0.0, cost=takes(29 * MINUTES))
+    with pytest.raises(ProjectError, match="3 tracks would do"):
+        require_tracks(partitioned.project, partitioned.catalog)
+
+
+def test_a_table_that_fits_nowhere_is_named(partitioned: Shop) -> None:
+    partitioned.is_fresh("orders", 0.0, cost=takes(4 * MINUTES))
+    with pytest.raises(ProjectError, match="'orders' takes 240s of every 300s"):
+        require_tracks(partitioned.project, partitioned.catalog)
+
+
+def test_paused_and_failed_tables_need_no_track(partitioned: Shop) -> None:
+    partitioned.is_fresh("orders", 0.0, cost=takes(4 * MINUTES), status="paused")
+    require_tracks(partitioned.project, partitioned.catalog)
+
+
+def test_other_allocations_promise_nothing(shop: Shop) -> None:
+    shop.is_fresh("orders", 0.0, cost=takes(60 * MINUTES))
+    require_tracks(shop.project, shop.catalog)
