@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from freshtide import __version__
-from freshtide.cli import authoring, controlling, demo, feeds, looking, running
+from freshtide.cli import authoring, controlling, demo, feeds, looking, running, simulating
 from freshtide.cli.output import fail, failed_project
 from freshtide.core.errors import FreshtideError, ProjectError, UsageError
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 authoring.register(app)
 running.register(app)
 looking.register(app)
+simulating.register(app)
 controlling.register(app)
 demo.register(app)
 app.add_typer(feeds.app, name="feeds")

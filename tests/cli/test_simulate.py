@@ -1,0 +1,243 @@
+"""`freshtide simulate SCENARIO`: the worked examples of Golab et al. 2011, and everything a scenario can say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .scenarios import Terminal, area, staleness_at
+from .test_commands import answer, freshtide
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.yml"))
+
+FIGURE_2 = """
+horizon: 12
+scheduler: {ordering: fifo, allocation: global}
+tables:
+  t: {arrivals: [[4, 3], [7, 7], [9, 9]], period: 3}
+  # Keeps the only track busy until the second and the third batch are both there.
+  other: {arrivals: [[6, 6]], period: 6, alpha: 4}
+"""
+
+
+def test_figure_2_staleness_drops_to_what_the_batches_leave(terminal: Terminal) -> None:
+    result, trace = terminal.traced(FIGURE_2)
+    loads = [update for update in trace if update["table"] == "t"]
+    assert [(u["start"], u["end"], u["from"], u["upto"]) for u in loads] == [(4, 5, 0, 3), (10, 11, 3, 9)]
+    assert staleness_at(trace, "t", 5) == 2
+    assert staleness_at(trace, "t", 11) == 2
+    # 12.5 up to 5, then from 2 to 8 within 6, then from 2 to 3.
+    assert result["tables"]["t"]["mean"] == pytest.approx((12.5 + 30 + 2.5) / 12)
+    assert result["tables"]["t"]["max"] == 8
+    assert result["tables"]["t"]["final"] == 3
+    assert result["tables"]["t"]["updates"] == 2
+
+
+J1 = "arrivals: [[10, 10]], period: 10, alpha: 3"
+J2 = "arrivals: [[5, 5], [10, 10]], period: 5, alpha: 2"
+
+
+@pytest.mark.parametrize(
+    ("ordering", "tables", "cost", "first"),
+    [
+        ("max-benefit", f"{{one: {{{J1}}}, two: {{{J2}}}}}", 80.0, "one"),
+        ("max-benefit", f"{{two: {{{J2}}}, one: {{{J1}}}}}", 80.0, "one"),
+        ("fifo", f"{{two: {{{J2}}}, one: {{{J1}}}}}", 85.0, "two"),
+    ],
+)
+def test_section_3_1_the_job_with_the_higher_benefit_goes_first(
+    terminal: Terminal, ordering: str, tables: str, cost: float, first: str
+) -> None:
+    _, trace = terminal.traced(f"horizon: 15\nscheduler: {{ordering: {ordering}}}\ntables: {tables}\n")
+    assert [update["table"] for update in trace if update["start"] == 10] == [first]
+    assert area(trace, "one", 10, 15) + area(trace, "two", 10, 15) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize(
+    ("ordering", "order"), [("lookahead", ["two", "three", "one"]), ("max-benefit", ["one", "three", "two"])]
+)
+def test_section_3_1_lookahead_fills_the_time_until_a_better_job_is_released(
+    terminal: Terminal, ordering: str, order: list[str]
+) -> None:
+    """J3 is released one second after the other two: J2 before it gives 505 / 5 = 101, J1 alone 10 / 3."""
+    scenario = f"""
+horizon: 60
+scheduler: {{ordering: {ordering}, inheritance: none, chopping: none}}
+tables:
+  one: {{arrivals: [[39, 39], [49, 49]], period: 10, alpha: 3}}
+  two: {{arrivals: [[44, 44], [49, 49]], period: 5, alpha: 2}}
+  three: {{period: 50, priority: 10, alpha: 3}}
+"""
+    _, trace = terminal.traced(scenario)
+    assert [update["table"] for update in trace if update["start"] >= 49] == order
+
+
+def test_section_3_2_4_four_jobs_need_two_tracks_for_an_edf_partition(terminal: Terminal) -> None:
+    scenario: dict[str, Any] = {
+        "horizon": 100,
+        "scheduler": "edf-partitioned",
+        "tables": {
+            "j1": {"period": 4},
+            "j2": {"period": 4},
+            "j3": {"period": 8, "alpha": 2},
+            "j4": {"period": 10, "alpha": 1.25},
+        },
+    }
+    told = terminal.simulate(scenario)
+    assert told.code == 2
+    assert "scenario.yml:2: edf-partitioned is not possible" in told.err
+    assert "2 tracks would do" in told.err
+    result, trace = terminal.traced(scenario | {"tracks": 2})
+    homes = {table: {u["track"] for u in trace if u["table"] == table} for table in ("j1", "j2", "j3", "j4")}
+    assert homes["j1"] == homes["j2"] == {0}
+    assert homes["j3"] == {1}
+    assert result["relative_lateness"] > 1.0
+
+
+def test_a_table_that_takes_more_than_half_of_its_period_fits_no_edf_partition(terminal: Terminal) -> None:
+    told = terminal.simulate("horizon: 9\nscheduler: edf-partitioned\ntables: {slow: {period: 4, alpha: 3}}\n")
+    assert told.code == 2
+    assert "'slow' takes 3s of every 4s" in told.err
+    assert "would do" not in told.err
+    assert "global, proportional" in told.err
+
+
+BUSY = """
+tracks: 2
+horizon: 2000
+seed: 7
+variability: 0.5
+slowdown: {factor: 3, normal: 5m, slow: 100s}
+scheduler: {ordering: max-benefit, allocation: global, inheritance: max, chopping: 3}
+tables:
+  a: {period: 10, phase: 3, jitter: 2, priority: 1, alpha: 1, beta: 0.1, target_lag: 1m}
+  b: {period: 20, late: {share: 0.3, by: 30}, outages: [[500, 900]], alpha: 2, target_lag: 10}
+  c: {sources: [a, b], priority: 10, alpha: 1, beta: 0.1}
+  d: {sources: [c], priority: 2}
+  e: {sources: [c], priority: 3}
+groups:
+  de: {tables: [d, e], alpha: 2}
+"""
+
+
+def test_one_seed_gives_one_trace(terminal: Terminal) -> None:
+    first, second = terminal.traced(BUSY), terminal.traced(BUSY)
+    assert first == second
+    assert terminal.traced(BUSY.replace("seed: 7", "seed: 8"))[1] != first[1]
+    assert first[0]["seed"] == 7
+
+
+def test_weighted_staleness_is_the_sum_of_the_areas_in_the_trace(terminal: Terminal) -> None:
+    result, trace = terminal.traced(BUSY)
+    priorities = {"a": 1, "b": 1, "c": 10, "d": 2, "e": 3}
+    expected = sum(weight * area(trace, table, 0, 2000) / 2000 for table, weight in priorities.items())
+    assert result["weighted_staleness"] == pytest.approx(expected)
+    assert set(result["tables"]) == set(priorities)
+    assert len(result["utilisation"]) == 2
+
+
+def test_a_group_is_one_update_with_the_tables_it_is_for(terminal: Terminal) -> None:
+    result, trace = terminal.traced(BUSY)
+    together = [update for update in trace if update["table"] == "de"]
+    assert all(update["tables"] == ["d", "e"] for update in together)
+    assert not any(update["table"] in {"d", "e"} for update in trace)
+    assert result["tables"]["d"] == result["tables"]["e"]
+    assert result["tables"]["d"]["updates"] == len(together) > 0
+
+
+def test_a_group_costs_the_largest_start_and_all_the_rows_unless_it_says_otherwise(terminal: Terminal) -> None:
+    scenario: dict[str, Any] = {
+        "horizon": 30,
+        "tables": {
+            "s": {"period": 10, "alpha": 0},
+            "x": {"sources": ["s"], "alpha": 1, "beta": 0.1},
+            "y": {"sources": ["s"], "alpha": 2, "beta": 0.2},
+            "z": {"sources": ["x"], "alpha": 0},
+        },
+        "groups": {"g": ["x", "y"]},
+    }
+    _, trace = terminal.traced(scenario)
+    seconds = [u["end"] - u["start"] for u in trace if u["table"] == "g"]
+    assert seconds == pytest.approx([2 + 0.3 * 10, 2 + 0.3 * 10])
+    assert [u["start"] for u in trace if u["table"] == "z"] == [u["end"] for u in trace if u["table"] == "g"]
+    scenario["groups"] = {"g": {"tables": ["x", "y"], "alpha": 1, "beta": 0}}
+    _, trace = terminal.traced(scenario)
+    assert [u["end"] - u["start"] for u in trace if u["table"] == "g"] == [1.0, 1.0]
+
+
+def test_streams_with_the_same_arrivals_can_be_a_group(terminal: Terminal) -> None:
+    tables = {"x": {"period": 10, "alpha": 2}, "y": {"period": 10, "alpha": 3}}
+    _, trace = terminal.traced({"horizon": 25, "tables": tables, "groups": {"g": ["x", "y"]}})
+    assert [(u["table"], u["start"], u["end"]) for u in trace] == [("g", 10, 13), ("g", 20, 23)]
+
+
+def test_an_outage_holds_everything_up_until_it_ends(terminal: Terminal) -> None:
+    table = {"period": 10, "alpha": 1, "outages": [[25, 55], [55, 58]]}
+    _, trace = terminal.traced({"horizon": 80, "scheduler": {"chopping": "none"}, "tables": {"t": table}})
+    assert [(u["start"], u["upto"]) for u in trace] == [(10, 10), (20, 20), (58, 50), (60, 60), (70, 70)]
+
+
+def test_jitter_delays_files_and_leaves_their_time_stamps(terminal: Terminal) -> None:
+    table = {"period": 100, "phase": 50, "jitter": 30, "alpha": 0}
+    _, trace = terminal.traced({"horizon": 5000, "tables": {"t": table}})
+    delays = [u["start"] - u["upto"] for u in trace]
+    assert all(0 <= delay <= 30 for delay in delays)
+    assert len({round(delay) for delay in delays}) > 5
+    assert [u["upto"] for u in trace] == [50 + 100 * n for n in range(len(trace))]
+
+
+def test_late_files_hold_the_views_back_that_must_not_miss_them(terminal: Terminal) -> None:
+    tables = {"t": {"period": 10, "late": {"share": 0.5, "by": 25}, "alpha": 0}, "v": {"sources": ["t"], "alpha": 0}}
+    _, trace = terminal.traced({"horizon": 1000, "tables": tables})
+    for update in (u for u in trace if u["table"] == "v"):
+        base = max(u["upto"] for u in trace if u["table"] == "t" and u["end"] <= update["start"])
+        assert update["upto"] == base - 25
+
+
+def test_updates_take_longer_while_the_machine_is_slow(terminal: Terminal) -> None:
+    slowdown = {"factor": 3, "normal": 50, "slow": 20}
+    _, trace = terminal.traced({"horizon": 700, "slowdown": slowdown, "tables": {"t": {"period": 10, "alpha": 1}}})
+    seconds = {update["start"]: update["end"] - update["start"] for update in trace}
+    assert seconds == {start: 3.0 if start % 70 >= 50 else 1.0 for start in seconds}
+    assert set(seconds.values()) == {1.0, 3.0}
+
+
+def test_target_lags_are_judged_by_the_maximum(terminal: Terminal) -> None:
+    tables = terminal.simulate(BUSY, "--json").json["tables"]
+    assert tables["a"]["target_lag"] == 60
+    assert tables["a"]["kept"] == (tables["a"]["max"] <= 60)
+    assert tables["b"]["kept"] is False
+    assert "kept" not in tables["c"]
+
+
+def test_people_get_a_table_and_the_seed(terminal: Terminal) -> None:
+    told = terminal.simulate(BUSY)
+    assert told.code == 0
+    assert all(name in told.out for name in ("Table", "Maximum", "broken", "Weighted staleness", "seed 7"))
+
+
+def test_a_scenario_runs_as_a_command_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "s.yml").write_text(BUSY, encoding="utf-8")
+    assert answer("simulate", "s.yml", at=tmp_path)["events"] > 100
+    done = freshtide("simulate", "t.yml", at=tmp_path)
+    assert done.returncode == 2
+    assert "t.yml" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_trace_that_cannot_be_written_is_said(terminal: Terminal) -> None:
+    told = terminal.simulate(BUSY, "--trace", str(terminal.folder / "nowhere" / "trace.jsonl"))
+    assert told.code == 2
+    assert "cannot be written" in told.err
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples_run(terminal: Terminal, path: Path) -> None:
+    result = terminal.type("simulate", str(path), "--json").json
+    assert all(table["updates"] > 0 for table in result["tables"].values())
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 3
