@@ -70,6 +70,7 @@ class Simulation:
             tracks=tracks,
             policy=policy,
             uniform=random.Random(f"{workload.seed}/{policy.seed}").random,
+            reach=workload.reach,
             explaining=False,
         )
 

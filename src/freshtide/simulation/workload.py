@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -77,6 +77,8 @@ class Workload:
     slowdown: Slowdown | None = None
     planned_costs: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """(alpha, beta) that the scheduler goes by where they are not the true ones."""
+    reach: Callable[[str, float], float | None] | None = None
+    """How far an update to a cut takes a view: all the way, unless it waits for buckets to close."""
 
     @cached_property
     def periods(self) -> dict[str, float]:
