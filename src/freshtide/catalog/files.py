@@ -153,6 +153,11 @@ class FileLedger:
         query = select(files).where(files.c.state.in_(states)).order_by(files.c.id)
         return self._select(query if feed is None else query.where(files.c.feed == feed))
 
+    def latest(self, feed: str, count: int) -> list[FeedFile]:
+        """The files of a feed that came last and could be loaded, in the order of their arrival."""
+        query = select(files).where(files.c.feed == feed, files.c.state.in_(_LOADABLE)).order_by(files.c.id.desc())
+        return self._select(query.limit(count))[::-1]
+
     def counts(self) -> dict[str, dict[str, int]]:
         """Number of files per feed and state."""
         query = select(files.c.feed, files.c.state, func.count()).group_by(files.c.feed, files.c.state)

@@ -82,6 +82,11 @@ class UpdateLog:
         query = select(updates).where(updates.c.table_name == table).order_by(updates.c.id.desc())
         return self._select(query.limit(count))
 
+    def latest_done(self, count: int) -> list[UpdateRow]:
+        """The updates of all tables that ended well last, in the order of their ends."""
+        query = select(updates).where(updates.c.status == UpdateStatus.DONE).order_by(updates.c.finished_at.desc())
+        return self._select(query.limit(count))[::-1]
+
     def forget_before(self, moment: float) -> None:
         """Drop the history of updates that ended before a moment."""
         with self._engine.begin() as connection:

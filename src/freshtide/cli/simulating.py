@@ -13,6 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from freshtide.cli.output import JsonOption, console, duration, print_json
+from freshtide.cli.places import HERE, ProjectOption
+from freshtide.cli.predicting import compare
 from freshtide.core.errors import UsageError
 from freshtide.project import Scenario, read_scenario
 from freshtide.simulation import CompletedUpdate, Result, Simulation, relative_lateness, without_contention
@@ -24,20 +26,47 @@ def register(app: typer.Typer) -> None:
     app.command()(simulate)
 
 
-def simulate(
-    scenario: Annotated[Path, typer.Argument(help="A YAML file that says what to simulate.", show_default=False)],
-    trace: Annotated[Path | None, typer.Option(help="Write every update into this file, a JSON object a line.")] = None,
+def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobody passes by position
+    scenario: Annotated[
+        Path | None, typer.Argument(help="A YAML file that says what to simulate.", show_default="the project")
+    ] = None,
+    project: ProjectOption = HERE,
+    tracks: Annotated[str | None, typer.Option(help="Of a project: numbers of tracks to compare, like 1,2,4.")] = None,
+    scheduler: Annotated[
+        list[str] | None, typer.Option(help="Of a project: a scheduler to compare, as in freshtide.yml; repeatable.")
+    ] = None,
+    horizon: Annotated[str | None, typer.Option(help="Of a project: how long to simulate, e.g. 2h.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of a project: seed of the execution times.")] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="Of a scenario: write every update into this file, a JSON object a line.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a scenario in virtual time and show how stale its tables get."""
-    loaded = read_scenario(scenario)
-    with nullcontext(None) if trace is None else _writing(trace, loaded) as on_update:
-        result = _simulation(loaded).run(horizon=loaded.horizon, on_update=on_update)
-    uncontended = without_contention(loaded.workload, loaded.policy).run(horizon=loaded.horizon)
+    """Run a scenario in virtual time, or predict how stale the tables of this project get under other schedulers."""
+    if scenario is None:
+        if trace is not None:
+            raise UsageError(
+                "--trace is for scenarios.", way_out="Name one: freshtide simulate scenario.yml --trace ..."
+            )
+        compare(project, tracks=tracks, schedulers=scheduler or (), horizon=horizon, seed=seed or 0, as_json=as_json)
+        return
+    given = {"--tracks": tracks, "--scheduler": scheduler, "--horizon": horizon, "--seed": seed}
+    for option, value in given.items():
+        if value is not None:
+            way_out = f"Write `{option.removeprefix('--')}:` into {scenario}."
+            raise UsageError(f"A scenario says itself what {option} would.", way_out=way_out)
+    _run_scenario(scenario, trace=trace, as_json=as_json)
+
+
+def _run_scenario(path: Path, *, trace: Path | None, as_json: bool) -> None:
+    scenario = read_scenario(path)
+    with nullcontext(None) if trace is None else _writing(trace, scenario) as on_update:
+        result = _simulation(scenario).run(horizon=scenario.horizon, on_update=on_update)
+    uncontended = without_contention(scenario.workload, scenario.policy).run(horizon=scenario.horizon)
     if as_json:
-        print_json(_json(loaded, result, uncontended))
+        print_json(_json(scenario, result, uncontended))
     else:
-        _print(loaded, result, uncontended)
+        _print(scenario, result, uncontended)
 
 
 def _simulation(scenario: Scenario) -> Simulation:

@@ -14,7 +14,7 @@ from freshtide.project.feedfile import read_feed
 from freshtide.project.loading import PROJECT_FILE, find_project, load_project
 from freshtide.project.properties import Properties
 from freshtide.project.scenario import Scenario, read_scenario
-from freshtide.project.schedulers import read_policy, too_few_tracks
+from freshtide.project.schedulers import parse_scheduler, too_few_tracks
 from freshtide.project.settings import Retry, Settings, settings_from
 from freshtide.project.sizes import SizeError, parse_size
 from freshtide.project.sqlfile import declare_sql
@@ -45,9 +45,9 @@ __all__ = [
     "load_project",
     "materialized_view",
     "parse_query",
+    "parse_scheduler",
     "parse_size",
     "read_feed",
-    "read_policy",
     "read_scenario",
     "settings_from",
     "table",

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from freshtide.core.errors import Origin, Problem, choices
+from freshtide.core.errors import Origin, Problem, ProjectError, choices
 from freshtide.project.validation import Place, Written, check, chosen, wrong
-from freshtide.project.yamlfile import KeyPath
+from freshtide.project.yamlfile import KeyPath, parse_yaml
 from freshtide.scheduling import (
     ORDERINGS,
     Allocation,
@@ -44,6 +44,15 @@ def read_policy(value: object, place: Place) -> tuple[Policy | None, list[Proble
     message = f"'{value}' is not a scheduler." if name else "A scheduler is a name, or keys and values."
     way_out = f"{choices(name, _NAMED)} Or choose each part: {{ordering: ..., allocation: ...}}."
     return None, [Problem(message=message, origin=place(_HERE), way_out=way_out)]
+
+
+def parse_scheduler(text: str, origin: Origin) -> tuple[Policy | None, list[Problem]]:
+    """A scheduler as it is written in YAML, on a command line for example."""
+    try:
+        value = parse_yaml(text, origin.file).value
+    except ProjectError as error:
+        return None, list(error.problems)
+    return read_policy(value, lambda _: origin)
 
 
 def too_few_tracks(shortage: Shortage, origin: Origin | None = None) -> Problem:
