@@ -194,6 +194,32 @@ def test_debug_shows_the_traceback(shop: Path) -> None:
     assert "Traceback" in freshtide("explain", "ordres", "--debug", at=shop).stderr
 
 
+def test_the_trace_of_a_run_replays_and_one_that_was_changed_does_not(shop: Path, tmp_path: Path) -> None:
+    told = answer("trace", "replay", at=shop)
+    assert told["same"]
+    assert told["decisions"] >= 4
+    assert "all the same" in freshtide("trace", "replay", at=shop).stdout
+    lines = (shop / ".freshtide" / "trace.jsonl").read_text().splitlines()
+    changed = tmp_path / "changed.jsonl"
+    at = next(number for number, line in enumerate(lines, start=1) if '"StartUpdate"' in line)
+    lines[at - 1] = lines[at - 1].replace('"StartUpdate"', '"StopUpdate"')
+    changed.write_text("\n".join(lines) + "\n")
+    done = freshtide("trace", "replay", str(changed), at=tmp_path)
+    assert done.returncode == 1
+    assert f"changed.jsonl:{at}: another decision" in done.stdout
+    assert "recorded: " in done.stdout
+    assert "replayed: " in done.stdout
+    assert answer("trace", "replay", str(changed), at=tmp_path, code=1)["difference"]["line"] == at
+
+
+def test_a_file_that_is_no_trace_ends_with_2_and_names_the_line(shop: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text((shop / ".freshtide" / "trace.jsonl").read_text().splitlines()[0] + "\nnonsense\n")
+    done = freshtide("trace", "replay", str(wrong), at=tmp_path)
+    assert done.returncode == 2
+    assert "wrong.jsonl:2: this is no line of a trace" in done.stderr
+
+
 def test_doctor_says_what_is_missing_and_what_to_do(shop: Path, tmp_path: Path) -> None:
     fine = {finding["check"]: finding for finding in answer("doctor", at=shop)}
     assert fine["Java"]["ok"]

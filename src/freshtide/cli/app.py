@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from freshtide import __version__
-from freshtide.cli import authoring, controlling, demo, feeds, looking, running, simulating
+from freshtide.cli import authoring, controlling, demo, feeds, looking, running, simulating, traces
 from freshtide.cli.output import fail, failed_project
 from freshtide.core.errors import FreshtideError, ProjectError, UsageError
 
@@ -27,6 +27,7 @@ simulating.register(app)
 controlling.register(app)
 demo.register(app)
 app.add_typer(feeds.app, name="feeds")
+app.add_typer(traces.app, name="trace")
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""What can be seen: status, explanations, counts, staleness curves and predictions, from the catalog and the logs.
+"""What can be seen: status, explanations, counts, curves, traces and predictions, from what a run leaves behind.
 
 Nothing here changes anything, and nothing needs Spark, so looking on is quick and safe while a warehouse runs.
 """
@@ -10,27 +10,39 @@ from freshtide.observe.feasibility import require_tracks
 from freshtide.observe.places import Places
 from freshtide.observe.prediction import Prediction, WarehouseModel, predict, warehouse_model
 from freshtide.observe.recommendation import Recommendation, recommend
+from freshtide.observe.replay import Difference, Replay, TraceError, replay_trace
 from freshtide.observe.selection import select_tables
-from freshtide.observe.standing import scheduler_of
+from freshtide.observe.standing import beginning_of, reach_of, scheduler_from
 from freshtide.observe.status import FeedReport, TableReport, WarehouseStatus, warehouse_status
+from freshtide.observe.traces import Reached, beginning_line, continuation_line, decision_line
 
 __all__ = [
+    "Difference",
     "Explanation",
     "FeedReport",
     "Places",
     "Prediction",
+    "Reached",
     "Recommendation",
+    "Replay",
     "RowCount",
     "TableCurve",
     "TableReport",
+    "TraceError",
     "WarehouseModel",
     "WarehouseStatus",
+    "beginning_line",
+    "beginning_of",
+    "continuation_line",
     "count_rows",
+    "decision_line",
     "explain",
     "predict",
+    "reach_of",
     "recommend",
+    "replay_trace",
     "require_tracks",
-    "scheduler_of",
+    "scheduler_from",
     "select_tables",
     "staleness_curves",
     "warehouse_model",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from freshtide.catalog import Catalog
 from freshtide.core.durations import format_duration
 from freshtide.core.events import DataArrived
 from freshtide.core.instants import format_instant
-from freshtide.observe.standing import scheduler_of
+from freshtide.observe.standing import beginning_of, reach_of, scheduler_from
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
 from freshtide.project import Project
 from freshtide.scheduling import Candidate, Scheduler
@@ -148,7 +148,7 @@ def _last_decision(catalog: Catalog, report: TableReport) -> list[str]:
 
 def _scheduler_now(project: Project, catalog: Catalog, now: float) -> Scheduler:
     """The scheduler with the queue as it would have it now, and no track to start anything on."""
-    scheduler = scheduler_of(project, catalog, tracks=0)
+    scheduler = scheduler_from(replace(beginning_of(project, catalog), tracks=0), reach_of(project))
     waiting: list[tuple[float, DataArrived]] = []
     for table in project.graph.values():
         if table.is_base:

@@ -11,18 +11,15 @@ from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.instants import micros, seconds
 from freshtide.project import Project
-from freshtide.scheduling import RetryPolicy, ScheduledTable, Scheduler
+from freshtide.scheduling import Beginning, Reach, RetryPolicy, ScheduledTable, Scheduler
 
 
-def scheduler_of(
-    project: Project, catalog: Catalog, *, tracks: int | None = None, revised: Collection[str] = ()
-) -> Scheduler:
-    """The project's scheduler, with freshness, costs and states as the catalog has them.
+def beginning_of(project: Project, catalog: Catalog, *, revised: Collection[str] = ()) -> Beginning:
+    """What the project's scheduler starts from: freshness, costs and states as the catalog has them.
 
     `revised` are views whose sources have changed behind their backs.
     """
     settings = project.settings
-    cuts = Cuts(project.graph)
     definitions = fingerprints(project.graph)
     rows = catalog.tables.all()
     tables = []
@@ -44,18 +41,23 @@ def scheduler_of(
                 cost=row.cost if row else CostModel(),
             )
         )
+    retry = RetryPolicy(
+        attempts=settings.retry.attempts, backoff=settings.retry.backoff, longest=settings.retry.longest
+    )
+    return Beginning(tables=tuple(tables), tracks=settings.tracks, policy=settings.policy, retry=retry)
+
+
+def reach_of(project: Project) -> Reach:
+    """How far an update to a cut takes each table of the project."""
+    cuts = Cuts(project.graph)
 
     def reach(name: str, cut: float) -> float | None:
         found = cuts.reach(name, micros(cut))
         return None if found is None else seconds(found)
 
-    return Scheduler(
-        tables,
-        tracks=settings.tracks if tracks is None else tracks,
-        policy=settings.policy,
-        uniform=random.Random(settings.policy.seed).random,
-        retry=RetryPolicy(
-            attempts=settings.retry.attempts, backoff=settings.retry.backoff, longest=settings.retry.longest
-        ),
-        reach=reach,
-    )
+    return reach
+
+
+def scheduler_from(beginning: Beginning, reach: Reach) -> Scheduler:
+    """A fresh scheduler that draws the random numbers of its policy's seed."""
+    return beginning.scheduler(uniform=random.Random(beginning.policy.seed).random, reach=reach)

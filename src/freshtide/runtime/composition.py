@@ -11,7 +11,7 @@ from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import Column
 from freshtide.feeds import FeedSet
-from freshtide.observe import Places, require_tracks, scheduler_of
+from freshtide.observe import Places, beginning_of, reach_of, require_tracks, scheduler_from
 from freshtide.project import Project
 from freshtide.runtime.engine import Engine
 from freshtide.runtime.recovery import reconcile, revised_views
@@ -102,8 +102,10 @@ class Workbench:
             self.catalog.files,
             known={name: self.catalog.files.known_paths(name) for name in project.feeds},
         )
+        beginning = beginning_of(project, self.catalog, revised=revised_views(project.graph, self.store))
+        trace = TraceWriter(self.places.trace, beginning)
         return Engine(
-            scheduler_of(project, self.catalog, revised=revised_views(project.graph, self.store)),
+            scheduler_from(beginning, trace.recording(reach_of(project))),
             worker,
             feeds=dict(project.feeds),
             feed_set=feed_set,
@@ -112,7 +114,7 @@ class Workbench:
             tracks=settings.tracks,
             poll=settings.poll,
             clock=self.clock,
-            trace=TraceWriter(self.places.trace),
+            trace=trace,
         )
 
     def _resolve(self) -> TableSchemas:

@@ -100,7 +100,7 @@ class Engine:
         self._arrivals.start()
         try:
             # What is due from the start, such as a view whose definition has changed, needs no event.
-            self._turn(longest_wait=0.0)
+            self._decide(self._gather(0.0))
             while not stop.is_set() and not (once and self._done()) and not (until is not None and until()):
                 self._turn()
                 self._raise_faults()
@@ -117,15 +117,20 @@ class Engine:
             if fault is not None:
                 raise fault
 
-    def _turn(self, longest_wait: float = _LONGEST_WAIT) -> None:
-        events = self._gather(longest_wait)
+    def _turn(self) -> None:
+        events = self._gather(_LONGEST_WAIT)
         now = self._clock.now()
         while self._timers and self._timers[0] <= now:
             heapq.heappop(self._timers)
             events.append(TimerFired())
+        if events:
+            self._decide(events)
+
+    def _decide(self, events: list[Event]) -> None:
+        now = self._clock.now()
         commands = self._scheduler.handle(events, now)
-        if events or commands:
-            self._trace.write(now, events, commands)
+        # Before anything is carried out: whatever becomes of the updates, the trace tells why they were started.
+        self._trace.write(now, events, commands)
         for command in commands:
             self._carry_out(command)
         self._book(events)

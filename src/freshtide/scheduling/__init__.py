@@ -16,6 +16,7 @@ from freshtide.scheduling.allocations import (
     Shortage,
     tracks_of,
 )
+from freshtide.scheduling.beginnings import Beginning, Reach
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.inheritance import (
     Inheritance,
@@ -35,6 +36,7 @@ __all__ = [
     "INHERITANCES",
     "ORDERINGS",
     "Allocation",
+    "Beginning",
     "Candidate",
     "EdfPartitioned",
     "GlobalAllocation",
@@ -48,6 +50,7 @@ __all__ = [
     "Partition",
     "Policy",
     "Proportional",
+    "Reach",
     "RetryPolicy",
     "ScheduledTable",
     "Scheduler",

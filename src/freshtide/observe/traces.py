@@ -1,0 +1,174 @@
+"""The lines of a trace: what a scheduler started from, what it was told and what it answered, as JSON.
+
+A line holds one of three things:
+
+    {"begins": ...}                          a run begins, with a scheduler that starts from this
+    {"now": ..., "events": ..., "commands": ..., "reached": ...}     a decision
+    {"continues": "trace.3.jsonl"}           the file before this one grew too large
+
+Fields that have their default are left out. `reached` holds what the scheduler asked of the project for the decision,
+as [table, cut, answer], where the answer was not the cut itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Any
+
+from freshtide.core.commands import Command
+from freshtide.core.costs import Cost, CostModel, GivenCost
+from freshtide.core.events import (
+    DataArrived,
+    Event,
+    RebuildRequested,
+    TablePaused,
+    TableResumed,
+    TimerFired,
+    UpdateFailed,
+    UpdateFinished,
+)
+from freshtide.scheduling import ALLOCATIONS, INHERITANCES, Beginning, Policy, RetryPolicy, ScheduledTable
+
+Reached = tuple[str, float, float | None]
+"""A table, a cut and how far it takes the table."""
+
+_EVENTS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        DataArrived,
+        UpdateFinished,
+        UpdateFailed,
+        TimerFired,
+        TablePaused,
+        TableResumed,
+        RebuildRequested,
+    )
+}
+_COSTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (CostModel, GivenCost)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedDecision:
+    """A call of the scheduler. The commands stay as they are written: that is how they are compared."""
+
+    now: float
+    events: tuple[Event, ...]
+    commands: list[Any]
+    reached: Mapping[tuple[str, float], float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """The file goes on where another one ended."""
+
+    predecessor: str
+
+
+TraceLine = Beginning | TracedDecision | Continuation
+
+
+def beginning_line(beginning: Beginning) -> str:
+    policy = beginning.policy
+    written = {
+        "tables": [_plain(table) | _typed(table.cost, "cost") for table in beginning.tables],
+        "tracks": beginning.tracks,
+        "policy": _plain(policy)
+        | {
+            "allocation": {"name": policy.allocation.name, **_plain(policy.allocation)},
+            "inheritance": {"name": policy.inheritance.name, **_plain(policy.inheritance)},
+        },
+        "retry": _plain(beginning.retry),
+    }
+    return _line({"begins": written})
+
+
+def decision_line(now: float, events: Iterable[Event], commands: Iterable[Command], reached: list[Reached]) -> str:
+    written = {"now": now, "events": [_named(event) for event in events], "commands": written_commands(commands)}
+    return _line(written | ({"reached": reached} if reached else {}))
+
+
+def continuation_line(predecessor: str) -> str:
+    return _line({"continues": predecessor})
+
+
+def written_commands(commands: Iterable[Command]) -> list[Any]:
+    """Commands as a trace has them, with the reasons for each."""
+    return [_named(command) for command in commands]
+
+
+def read_line(text: str) -> TraceLine:
+    """What a line says; a ValueError, TypeError or KeyError where it is none of a trace."""
+    written = json.loads(text)
+    if not isinstance(written, dict):
+        raise TypeError("keys and values are expected")
+    if "begins" in written:
+        return _beginning(written["begins"])
+    if "continues" in written:
+        return Continuation(predecessor=str(written["continues"]))
+    return TracedDecision(
+        now=float(written["now"]),
+        events=tuple(_made(_EVENTS, event) for event in written["events"]),
+        commands=written["commands"],
+        reached={(table, cut): answer for table, cut, answer in written.get("reached", ())},
+    )
+
+
+def _beginning(written: dict[str, Any]) -> Beginning:
+    policy = written["policy"]
+    allocation, inheritance = policy["allocation"], policy["inheritance"]
+    return Beginning(
+        tables=tuple(_table(table) for table in written["tables"]),
+        tracks=written["tracks"],
+        policy=Policy(
+            **policy
+            | {
+                "allocation": ALLOCATIONS[allocation["name"]](**_without(allocation, "name")),
+                "inheritance": INHERITANCES[inheritance["name"]](**_without(inheritance, "name")),
+            }
+        ),
+        retry=RetryPolicy(**written["retry"]),
+    )
+
+
+def _table(written: dict[str, Any]) -> ScheduledTable:
+    cost: Cost = _made(_COSTS, written["cost"])
+    return ScheduledTable(**written | {"cost": cost, "sources": tuple(written.get("sources", ()))})
+
+
+def _made(kinds: Mapping[str, type[Any]], written: dict[str, Any]) -> Any:
+    return kinds[written["type"]](**_without(written, "type"))
+
+
+def _named(message: Any) -> dict[str, Any]:
+    return {"type": type(message).__name__, **_plain(message)}
+
+
+def _typed(value: Any, key: str) -> dict[str, Any]:
+    return {key: _named(value)}
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from their defaults."""
+    found = {}
+    for field in fields(value):
+        said = getattr(value, field.name)
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if said != default:
+            found[field.name] = _plain_value(said)
+    return found
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain_value(part) for part in value]
+    return _plain(value) if is_dataclass(value) else value
+
+
+def _without(written: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in written.items() if name != key}
+
+
+def _line(written: dict[str, Any]) -> str:
+    return json.dumps(written, separators=(",", ":")) + "\n"

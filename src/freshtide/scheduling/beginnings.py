@@ -1,0 +1,29 @@
+"""What a scheduler starts from, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from freshtide.scheduling.policy import Policy
+from freshtide.scheduling.retries import RetryPolicy
+from freshtide.scheduling.scheduler import Scheduler
+from freshtide.scheduling.states import ScheduledTable
+
+Reach = Callable[[str, float], float | None]
+"""How far an update of a derived table to a cut takes it; None where it gives nothing yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """Equal beginnings, random numbers, answers of `reach` and events give equal commands."""
+
+    tables: tuple[ScheduledTable, ...]
+    tracks: int
+    policy: Policy
+    retry: RetryPolicy
+
+    def scheduler(self, *, uniform: Callable[[], float], reach: Reach) -> Scheduler:
+        return Scheduler(
+            self.tables, tracks=self.tracks, policy=self.policy, uniform=uniform, retry=self.retry, reach=reach
+        )
