@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +252,64 @@ def test_a_second_run_of_the_same_warehouse_is_refused(shop: Path) -> None:
     finally:
         first.terminate()
         assert first.wait(60) == 0
+
+
+HELD = """
+import time
+from pathlib import Path
+
+from freshtide import materialized_view
+
+
+@materialized_view(priority=100, time_column="ordered_at", maintain="append")
+def held(orders):
+    while Path("{flag}").exists():
+        time.sleep(0.05)
+    return orders.select("ordered_at", "amount")
+"""
+
+
+def test_while_updates_wait_explain_tells_for_what(tmp_path: Path) -> None:
+    folder, flag = tmp_path / "shop", tmp_path / "hold"
+    assert freshtide("init", str(folder), at=tmp_path).returncode == 0
+    (folder / "tables" / "held.py").write_text(HELD.format(flag=flag))
+    settings = (folder / "freshtide.yml").read_text()
+    (folder / "freshtide.yml").write_text(re.sub(r"(?m)^tracks:.*$", "", settings) + "\ntracks: 1\n")
+    answer("run", "--once", at=folder)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "freshtide", "run", "--for", "150s", "--json"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        trace = folder / ".freshtide" / "trace.jsonl"
+        _until(lambda: trace.read_text().count('"begins"') == 2)
+        flag.touch()
+        new = folder / "landing" / "orders" / "new.csv"
+        new.write_text("order_id,ordered_at,customer,amount\n9001,2026-06-01T12:00:00Z,zoe,500.00\n")
+        told: dict[str, Any] = {}
+
+        def waiting() -> bool:
+            told.update(answer("explain", "orders_per_hour", at=folder))
+            return bool(told["waits"] == "home track 0 ('held') is busy")
+
+        _until(waiting)
+        assert told["lane"]["home"] == [0]
+        assert told["benefit"] > 0.0
+        assert any(sentence == "It waits: home track 0 ('held') is busy." for sentence in told["sentences"])
+        assert answer("explain", "held", at=folder)["waits"] is None
+        parent = answer("explain", "orders", at=folder)["priority"]
+        assert (parent["scheduled"], parent["inherited_from"]) == (100.0, ["held"])
+    finally:
+        flag.unlink(missing_ok=True)
+        run.terminate()
+        assert run.wait(60) == 0
+    assert answer("trace", "replay", at=folder)["same"]
+
+
+def _until(reached: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.2)

@@ -117,8 +117,8 @@ class Shop:
     def status(self, at: float = 0.0, select: tuple[str, ...] | None = None) -> WarehouseStatus:
         return warehouse_status(self.project, self.catalog, NOON + at, select=select)
 
-    def explains(self, name: str, at: float = 0.0) -> Explanation:
-        return explain(self.project, self.catalog, name, NOON + at)
+    def explains(self, name: str, at: float = 0.0, *, run_going_on: bool = True) -> Explanation:
+        return explain(self.project, self.catalog, name, NOON + at, run_going_on=run_going_on)
 
     def says(self, name: str, at: float = 0.0) -> str:
         """All that is said about a table."""

@@ -1,19 +1,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from freshtide.core.errors import UnknownTableError
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Table
 
-from .shop import Shop, write_project
+from .shop import NOON, Shop, write_project
 
 
 def test_a_table_that_was_never_loaded_is_said_to_be_so(shop: Shop) -> None:
     first, *rest = shop.explains("orders").sentences
     assert first == "'orders' has never been updated."
-    assert rest == ["No file has arrived in 'orders_feed' yet (landing/orders/*.csv)."]
+    assert rest == [
+        "No file has arrived in 'orders_feed' yet (landing/orders/*.csv).",
+        "Its home is tracks 0 and 1 (cluster 1 of 1).",
+    ]
 
 
 def test_a_base_table_with_files_that_wait_says_how_many_and_how_long(shop: Shop) -> None:
@@ -117,6 +124,80 @@ def test_a_table_further_back_in_the_queue_says_who_goes_first_and_why(shop: Sho
     assert (first["delta"], second["delta"]) == (60.0, 60.0)
 
 
+def all_fresh(shop: Shop, **changes: Any) -> None:
+    for name in ("orders", "clicks", "sales", "large_sales", "hourly"):
+        shop.is_fresh(name, -600.0, **changes)
+
+
+def test_a_table_whose_home_tracks_are_busy_says_with_whom(shop: Shop) -> None:
+    all_fresh(shop)
+    shop.runs("sales", since=-20.0, track=0)
+    shop.runs("hourly", since=-10.0, track=1)
+    shop.arrives("orders", "/in/1", 0.0, at=-5.0)
+    explained = shop.explains("orders")
+    assert "It waits: home tracks 0 ('sales') and 1 ('hourly') are busy." in explained.sentences
+    assert explained.outlook["waits"] == "home tracks 0 ('sales') and 1 ('hourly') are busy"
+    assert shop.explains("sales").outlook["waits"] is None
+
+
+def test_an_update_that_runs_has_taken_what_had_arrived_and_not_what_came_since(shop: Shop) -> None:
+    all_fresh(shop)
+    shop.arrives("orders", "/in/1", -300.0, at=-30.0)
+    shop.runs("orders", since=-20.0, upto=NOON - 300.0)
+    shop.arrives("orders", "/in/2", 0.0, at=-5.0)
+    explained = shop.explains("orders")
+    assert explained.outlook["waits"] is None
+    assert explained.queue == ()
+
+
+def test_a_table_says_whose_priority_it_has(shop: Shop) -> None:
+    explained = shop.explains("clicks")
+    assert explained.outlook["priority"] == {"own": 1.0, "scheduled": 1.0, "inherited_from": []}
+    project = replace(shop.project, graph=TableGraph(_weighty(table) for table in shop.project.graph.values()))
+    told = replace(shop, project=project).explains("clicks")
+    assert told.outlook["priority"] == {"own": 1.0, "scheduled": 7.0, "inherited_from": ["large_sales"]}
+    assert "Its priority of 1 is raised to 7 for the sake of 'large_sales', computed from it." in told.sentences
+
+
+def _weighty(table: Table) -> Table:
+    return replace(table, priority=7.0) if table.name == "large_sales" else table
+
+
+def test_a_table_far_behind_says_how_far_one_update_takes_it(shop: Shop) -> None:
+    all_fresh(shop)
+    shop.arrives("orders", "/in/1", 0.0)
+    shop.arrives("orders", "/in/2", 3_600.0)
+    explained = shop.explains("orders", 3_600.0)
+    assert (
+        "One update gains 15m at most: the next one goes to 2026-05-01T12:00:00Z, "
+        "although there is data up to 2026-05-01T13:00:00Z."
+    ) in explained.sentences
+    chopped = explained.outlook["chopped"]
+    assert chopped == {"at_most": 900.0, "upto": "2026-05-01T12:00:00Z", "newest": "2026-05-01T13:00:00Z"}
+
+
+def test_a_table_that_is_tried_again_says_when(shop: Shop) -> None:
+    all_fresh(shop, failures=2)
+    shop.arrives("orders", "/in/1", 0.0, at=-60.0)
+    for since, until in ((-9.0, -8.0), (-6.0, -1.0)):
+        number = shop.runs("orders", since=since)
+        shop.catalog.updates.fail(number, at=NOON + until, error="disk full")
+    explained = shop.explains("orders")
+    assert "It waits: its last update failed and is tried again at 2026-05-01T12:00:01Z." in explained.sentences
+    assert explained.queue == ()
+    assert "It is first in the queue" in shop.says("orders", 2.0)
+
+
+def test_without_a_run_a_table_waits_for_one_whatever_the_catalog_has_as_running(shop: Shop) -> None:
+    all_fresh(shop)
+    shop.arrives("orders", "/in/1", 0.0, at=-60.0)
+    shop.runs("orders", since=-30.0)
+    explained = shop.explains("orders", run_going_on=False)
+    assert "No run is going on: it waits for `freshtide run`." in explained.sentences
+    assert not any("being updated" in sentence for sentence in explained.sentences)
+    assert explained.outlook["waits"] == "it is the next to start"
+
+
 def test_a_file_that_names_no_time_does_not_look_like_decades_of_data(shop: Shop) -> None:
     shop.arrives("clicks", "/in/1", None)
     shop.arrives("clicks", "/in/2", -30.0)
@@ -161,5 +242,7 @@ def test_an_explanation_can_be_written_as_json(shop: Shop) -> None:
     written = json.loads(json.dumps(shop.explains("orders").as_json()))
     assert written["table"] == "orders"
     assert written["limited_by"] == ["orders"]
-    assert written["queue"][0]["table"] == "orders"
+    assert written["queue"][0]["table"] == written["first"] == "orders"
+    assert written["lane"] == {"label": "cluster 1 of 1", "home": [0, 1], "free": [], "promotable": []}
+    assert written["benefit"] == written["queue"][0]["benefit"] > 0.0
     assert written["sentences"][0] == "'orders' has never been updated."

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from freshtide.catalog import RunLock
 from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
 from freshtide.cli.tables import counts_table, status_table
@@ -99,7 +100,8 @@ def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_jso
 def explain(table: str, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """Tell why a table is as stale as it is: which source, which queue, what goes first and why."""
     with looking_at(project) as (loaded, catalog):
-        told = explained(loaded, catalog, loaded.graph[table].name, SystemClock().now())
+        going_on = RunLock(Places(loaded).lock).holder() is not None
+        told = explained(loaded, catalog, loaded.graph[table].name, SystemClock().now(), run_going_on=going_on)
     if as_json:
         print_json(told.as_json())
         return

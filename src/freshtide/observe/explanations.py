@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from freshtide.catalog import Catalog
+from freshtide.catalog import Catalog, UpdateRow
 from freshtide.core.durations import format_duration
-from freshtide.core.events import DataArrived
 from freshtide.core.instants import format_instant
-from freshtide.observe.standing import beginning_of, reach_of, scheduler_from
+from freshtide.observe.outlooks import outlook_of, prospect_story, queue_story
+from freshtide.observe.reconstruction import scheduler_now
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
 from freshtide.project import Project
-from freshtide.scheduling import Candidate, Scheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,38 +23,59 @@ class Explanation:
     limited_by: tuple[str, ...]
     """The chain of sources that holds the table back, from the table down to a base table."""
     queue: tuple[dict[str, Any], ...]
+    """What waits, best first."""
+    outlook: dict[str, Any]
+    """How the table stands with the scheduler: lane, priority, benefit, chopping, who goes first, why it waits."""
+    last_decision: dict[str, Any] | None
+    """Why its last update was chosen, and why the runners-up waited."""
 
     def as_json(self) -> dict[str, Any]:
         return {
             "table": self.table,
             "sentences": list(self.sentences),
             "limited_by": list(self.limited_by),
+            **self.outlook,
             "queue": list(self.queue),
+            "last_decision": self.last_decision,
         }
 
 
-def explain(project: Project, catalog: Catalog, name: str, now: float) -> Explanation:
-    """Look at the table, its sources and the queue."""
+def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_going_on: bool = True) -> Explanation:
+    """Look at the table, its sources and the queue.
+
+    Without a run going on, what the catalog has as running was left behind by one that was killed.
+    """
     status = warehouse_status(project, catalog, now)
     reports = {report.name: report for report in status.tables}
     report = reports[project.graph[name].name]
-    scheduler = _scheduler_now(project, catalog, now)
-    standing = [c for c in scheduler.standing(len(project.graph)) if reports[c.table].running_on is None]
+    scheduler = scheduler_now(project, catalog, now, run_going_on=run_going_on)
+    outlook = outlook_of(scheduler, name, len(project.graph))
     chain = _limiting_chain(project, catalog, name)
-    sentences = [_how_stale(report), *_state(report, now)]
+    sentences = [_how_stale(report), *_state(report, now, run_going_on=run_going_on)]
     if project.graph[name].is_base:
         sentences += _feed_story(project, catalog, report, now)
     else:
         sentences += _source_story(report, reports, chain)
-    sentences += _queue_story(scheduler, report, standing)
-    sentences += _last_decision(catalog, report)
+    sentences += prospect_story(outlook)
+    sentences += queue_story(scheduler, outlook, run_going_on=run_going_on)
+    last = next(iter(catalog.updates.recent(name, 1)), None)
+    sentences += _last_decision(last)
     return Explanation(
         table=name,
         sentences=tuple(sentences),
         limited_by=chain,
+        outlook=outlook.as_json(),
+        last_decision=last.decision if last else None,
         queue=tuple(
-            {"table": c.table, "benefit": c.benefit, "delta": c.delta, "cost": c.cost, "waiting": now - c.released_at}
-            for c in standing
+            {
+                "table": c.table,
+                "benefit": c.benefit,
+                "delta": c.delta,
+                "cost": c.cost,
+                "waiting": now - c.released_at,
+                "waits": scheduler.look(c.table).waits,
+            }
+            for c in outlook.queue
         ),
     )
 
@@ -73,8 +93,8 @@ def _how_stale(report: TableReport) -> str:
     return f"{told} That is {kept} its target lag of {format_duration(report.target_lag)}."
 
 
-def _state(report: TableReport, now: float) -> list[str]:
-    if report.running_on is not None and report.running_since is not None:
+def _state(report: TableReport, now: float, *, run_going_on: bool) -> list[str]:
+    if run_going_on and report.running_on is not None and report.running_since is not None:
         since = format_duration(now - report.running_since)
         return [f"It is being updated on track {report.running_on}, for {since} now."]
     if report.status == "failed":
@@ -118,25 +138,10 @@ def _source_story(report: TableReport, reports: dict[str, TableReport], chain: t
     return [told]
 
 
-def _queue_story(scheduler: Scheduler, report: TableReport, standing: list[Candidate]) -> list[str]:
-    names = [candidate.table for candidate in standing]
-    if report.name not in names:
+def _last_decision(update: UpdateRow | None) -> list[str]:
+    if update is None or update.decision is None:
         return []
-    place = names.index(report.name)
-    if place == 0:
-        return [f"It is first in the queue: {scheduler.because(standing[0])}."]
-    first = standing[0]
-    return [
-        f"It is number {place + 1} of {len(names)} in the queue. '{first.table}' goes first, because "
-        f"{scheduler.because(first)}; for '{report.name}': {scheduler.because(standing[place])}."
-    ]
-
-
-def _last_decision(catalog: Catalog, report: TableReport) -> list[str]:
-    recent = catalog.updates.recent(report.name, 1)
-    if not recent or recent[0].decision is None:
-        return []
-    update, decision = recent[0], recent[0].decision
+    decision = update.decision
     others = ", ".join(f"{r['table']} ({r['benefit']:.3g})" for r in decision["runners_up"]) or "nobody"
     length = "" if update.seconds is None else f" and took {update.seconds:.2f}s"
     told = (
@@ -144,23 +149,6 @@ def _last_decision(catalog: Catalog, report: TableReport) -> list[str]:
         f"ahead of {others}{length}."
     )
     return [told + (f" It failed: {update.error}" if update.error else "")]
-
-
-def _scheduler_now(project: Project, catalog: Catalog, now: float) -> Scheduler:
-    """The scheduler with the queue as it would have it now, and no track to start anything on."""
-    scheduler = scheduler_from(replace(beginning_of(project, catalog), tracks=0), reach_of(project))
-    waiting: list[tuple[float, DataArrived]] = []
-    for table in project.graph.values():
-        if table.is_base:
-            for file in catalog.files.pending(table.name):
-                # A file that names no time counts as the newest, as it does for the run.
-                latest = catalog.files.latest_timestamp(file.feed) if file.timestamp is None else file.timestamp
-                waiting.append((file.arrived_at, DataArrived(table=table.name, timestamp=latest or 0.0)))
-    # In the order of arrival, each at its time: how long a table has been waiting decides under FIFO.
-    for arrived_at, event in sorted(waiting, key=lambda pair: pair[0]):
-        scheduler.handle([event], arrived_at)
-    scheduler.handle([], now)
-    return scheduler
 
 
 def _limiting_chain(project: Project, catalog: Catalog, name: str) -> tuple[str, ...]:

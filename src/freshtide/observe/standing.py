@@ -1,9 +1,9 @@
-"""The scheduler as the catalog remembers it: the runtime goes on from it, explanations look at it."""
+"""What a scheduler starts from, as the catalog remembers it."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from freshtide.catalog import Catalog
 from freshtide.core.costs import CostModel
@@ -60,4 +60,9 @@ def reach_of(project: Project) -> Reach:
 
 def scheduler_from(beginning: Beginning, reach: Reach) -> Scheduler:
     """A fresh scheduler that draws the random numbers of its policy's seed."""
-    return beginning.scheduler(uniform=random.Random(beginning.policy.seed).random, reach=reach)
+    return beginning.scheduler(Scheduler, uniform=uniform_of(beginning), reach=reach)
+
+
+def uniform_of(beginning: Beginning) -> Callable[[], float]:
+    """Numbers in [0, 1) that are the same for each scheduler that starts from here."""
+    return random.Random(beginning.policy.seed).random

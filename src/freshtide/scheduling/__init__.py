@@ -29,6 +29,7 @@ from freshtide.scheduling.orderings import ORDERINGS, Ordering
 from freshtide.scheduling.policy import ALLOCATIONS, INHERITANCES, Policy
 from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduler import Scheduler, TableView
+from freshtide.scheduling.standing import Prospect, StandingScheduler
 from freshtide.scheduling.states import ScheduledTable
 
 __all__ = [
@@ -50,11 +51,13 @@ __all__ = [
     "Partition",
     "Policy",
     "Proportional",
+    "Prospect",
     "Reach",
     "RetryPolicy",
     "ScheduledTable",
     "Scheduler",
     "Shortage",
+    "StandingScheduler",
     "SumInheritance",
     "TableView",
     "tracks_of",

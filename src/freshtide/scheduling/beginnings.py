@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduler import Scheduler
 from freshtide.scheduling.states import ScheduledTable
 
+SchedulerT = TypeVar("SchedulerT", bound=Scheduler)
 Reach = Callable[[str, float], float | None]
 """How far an update of a derived table to a cut takes it; None where it gives nothing yet."""
 
@@ -23,7 +25,6 @@ class Beginning:
     policy: Policy
     retry: RetryPolicy
 
-    def scheduler(self, *, uniform: Callable[[], float], reach: Reach) -> Scheduler:
-        return Scheduler(
-            self.tables, tracks=self.tracks, policy=self.policy, uniform=uniform, retry=self.retry, reach=reach
-        )
+    def scheduler(self, kind: type[SchedulerT], *, uniform: Callable[[], float], reach: Reach) -> SchedulerT:
+        """A scheduler that starts from here: one that works, or one to look at."""
+        return kind(self.tables, tracks=self.tracks, policy=self.policy, uniform=uniform, retry=self.retry, reach=reach)

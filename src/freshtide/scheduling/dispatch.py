@@ -25,7 +25,7 @@ class Dispatcher:
         self._states = states
         self._tracks = tracks
         self._allocation = allocation
-        self._ordering = ordering
+        self.ordering = ordering
         self.available = (1 << tracks) - 1
         self.partition: Partition
         self.lanes: tuple[Lane, ...]
@@ -38,7 +38,7 @@ class Dispatcher:
         loads = [Load(table=s.table, period=s.period, execution=s.period_cost) for s in taking_part or self._states]
         self.partition = self._allocation.partition(loads, self._tracks)
         self.lanes = self.partition.lanes
-        self.queues = [self._ordering.queue() for _ in self.lanes]
+        self.queues = [self.ordering.queue() for _ in self.lanes]
         self._by_lane = list(zip(self.queues, self.lanes, strict=True))
         for state in self._states:
             waiting = state.entry is not None

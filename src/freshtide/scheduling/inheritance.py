@@ -66,6 +66,25 @@ class MaxPlusInheritance:
         return {table: inherited[table] for table in own}
 
 
+def inherited_from(
+    inheritance: Inheritance,
+    table: str,
+    own: Mapping[str, float],
+    scheduled: Mapping[str, float],
+    dependents: Mapping[str, Sequence[str]],
+) -> tuple[str, ...]:
+    """The dependents whose priority a table is scheduled with: all of them in a sum, otherwise one or none."""
+    if scheduled[table] == own[table]:
+        return ()
+    if isinstance(inheritance, SumInheritance):
+        reached = _reachable(table, dependents)
+        return tuple(other for other in own if other in reached and other != table)
+    giver = table
+    while scheduled[giver] != own[giver]:
+        giver = max(dependents[giver], key=lambda dependent: scheduled[dependent])
+    return (giver,)
+
+
 def _reachable(table: str, dependents: Mapping[str, Sequence[str]]) -> set[str]:
     reached, front = {table}, [table]
     while front:

@@ -142,7 +142,7 @@ class Scheduler:
             retry_at=state.retry_at,
             candidate=None if state.entry is None else _copy(state),
             lane=self._dispatcher.lanes[state.lane].label,
-            waits=why_waiting(state, self._dispatcher, self._running),
+            waits=why_waiting(state, self._dispatcher, self._busy()),
         )
 
     def standing(self, count: int) -> list[Candidate]:
@@ -290,12 +290,15 @@ class Scheduler:
 
     def _start(self, state: TableState, track: int) -> StartUpdate:
         decision = self._decision(state, track) if self._explaining else None
+        self._occupy(state, track)
+        return StartUpdate(state.table, track, state.upto, state.running_rebuild, decision)
+
+    def _occupy(self, state: TableState, track: int) -> None:
         if state.entry is not None:
             state.queue.withdraw(state)
         self._dispatcher.available &= ~(1 << track)
         self._running[track] = state
         state.start(track)
-        return StartUpdate(state.table, track, state.upto, state.running_rebuild, decision)
 
     def _look_ahead(self, best: TableState, track: int, now: float) -> tuple[TableState, int]:
         assert self._expectations is not None
@@ -315,9 +318,14 @@ class Scheduler:
         tracks = dispatcher.place(dispatcher.lanes[state.lane])
         return state, (tracks & -tracks).bit_length() - 1
 
+    def _busy(self) -> dict[int, TableState]:
+        """Tracks to what runs on them."""
+        return {track: state for track, state in enumerate(self._running) if state is not None}
+
     def _decision(self, state: TableState, track: int) -> Decision:
         dispatcher = self._dispatcher
         others = [other for other in dispatcher.best(_RUNNERS_UP + 1) if other is not state][:_RUNNERS_UP]
+        busy = self._busy()
         return Decision(
             ordering=self._ordering.name,
             allocation=self._policy.allocation.name,
@@ -331,7 +339,7 @@ class Scheduler:
                 RunnerUp(
                     table=other.table,
                     benefit=other.benefit,
-                    waits=why_not_placed(other, dispatcher, self._running),
+                    waits=why_not_placed(other, dispatcher, busy),
                 )
                 for other in others
             ),

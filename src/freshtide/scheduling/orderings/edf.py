@@ -8,6 +8,7 @@ class EarliestDeadlineFirst(Ordering):
     """Prefers the update whose next data is due soonest, whatever its priority (Golab et al. 2011, section 3.1)."""
 
     name = "edf"
+    behind = "later deadline"
 
     def rank(self, candidate: Candidate) -> float:
         return candidate.released_at + candidate.period

@@ -8,6 +8,7 @@ class PrioritizedEdf(Ordering):
     """Prefers the highest priority, and among equals the earliest deadline (Golab et al. 2011, section 3.1)."""
 
     name = "edf-p"
+    behind = "lower priority or later deadline"
 
     def rank(self, candidate: Candidate) -> tuple[float, float]:
         return (-candidate.priority, candidate.released_at + candidate.period)

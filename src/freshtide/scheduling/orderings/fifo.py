@@ -8,6 +8,7 @@ class Fifo(Ordering):
     """Prefers the update whose data has been waiting longest."""
 
     name = "fifo"
+    behind = "came later"
 
     def rank(self, candidate: Candidate) -> float:
         return candidate.released_at

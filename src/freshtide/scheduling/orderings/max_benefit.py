@@ -8,6 +8,7 @@ class MaxBenefit(Ordering):
     """Prefers the update that lowers weighted staleness most per second of work (Golab et al. 2011, section 3.1)."""
 
     name = "max-benefit"
+    behind = "lower benefit"
 
     def rank(self, candidate: Candidate) -> float:
         return -candidate.priority * candidate.delta / candidate.cost

@@ -19,6 +19,8 @@ class Ordering:
     """
 
     name: ClassVar[str]
+    behind: ClassVar[str]
+    """In words for the user: what keeps a candidate behind a better one."""
     looks_ahead: ClassVar[bool] = False
 
     def rank(self, candidate: Candidate) -> Rank:

@@ -11,6 +11,7 @@ class RandomChoice(Ordering):
     """Prefers nobody: each decision draws among all that wait (Golab et al. 2011, section 4.3)."""
 
     name = "random"
+    behind = "not drawn"
 
     def __init__(self, uniform: Callable[[], float]) -> None:
         self._uniform = uniform

@@ -1,0 +1,140 @@
+"""What decides on the next update of a table: its tracks, its priority, how far it may go, who goes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from freshtide.core.durations import format_duration
+from freshtide.core.instants import format_instant
+from freshtide.scheduling import Candidate, Prospect, StandingScheduler, tracks_of
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """How a table stands with the scheduler."""
+
+    table: str
+    prospect: Prospect
+    waits: str | None
+    """Why no update of the table is running; None while one is."""
+    is_tried_again: bool
+    candidate: Candidate | None
+    """The update that waits, if one does."""
+    queue: tuple[Candidate, ...]
+    """All that waits, best first."""
+
+    @property
+    def is_chopped(self) -> bool:
+        """Whether the next update may not go as far as there is data."""
+        newest = self.prospect.newest
+        return self.candidate is not None and newest is not None and self.candidate.upto < newest
+
+    def as_json(self) -> dict[str, Any]:
+        prospect, candidate = self.prospect, self.candidate
+        lane = prospect.lane
+        chopped = None
+        if candidate is not None and prospect.newest is not None and self.is_chopped:
+            upto, newest = format_instant(candidate.upto), format_instant(prospect.newest)
+            chopped = {"at_most": prospect.stride, "upto": upto, "newest": newest}
+        return {
+            "lane": {
+                "label": lane.label,
+                "home": tracks_of(lane.home),
+                "free": tracks_of(lane.free),
+                "promotable": tracks_of(lane.promotable),
+            },
+            "priority": {
+                "own": prospect.own_priority,
+                "scheduled": prospect.priority,
+                "inherited_from": list(prospect.inherited_from),
+            },
+            "benefit": None if candidate is None else candidate.benefit,
+            "chopped": chopped,
+            "first": self.queue[0].table if self.queue else None,
+            "waits": self.waits,
+        }
+
+
+def outlook_of(scheduler: StandingScheduler, table: str, tables: int) -> Outlook:
+    """Look at a table among so many."""
+    look = scheduler.look(table)
+    return Outlook(
+        table=table,
+        prospect=scheduler.prospect(table),
+        waits=look.waits,
+        is_tried_again=look.retry_at is not None,
+        candidate=look.candidate,
+        queue=tuple(scheduler.standing(tables)),
+    )
+
+
+def prospect_story(outlook: Outlook) -> list[str]:
+    """With whose priority, where, and how far the next update goes."""
+    prospect, candidate = outlook.prospect, outlook.candidate
+    told = []
+    if prospect.inherited_from:
+        told.append(
+            f"Its priority of {prospect.own_priority:g} is raised to {prospect.priority:g} for the sake of "
+            f"{_named(prospect.inherited_from)}, computed from it."
+        )
+    told.append(_tracks_story(prospect))
+    if candidate is not None and prospect.newest is not None and prospect.stride is not None and outlook.is_chopped:
+        told.append(
+            f"One update gains {format_duration(prospect.stride)} at most: the next one goes to "
+            f"{format_instant(candidate.upto)}, although there is data up to {format_instant(prospect.newest)}."
+        )
+    return told
+
+
+def queue_story(scheduler: StandingScheduler, outlook: Outlook, *, run_going_on: bool) -> list[str]:
+    """Who goes first and why, and why the table waits."""
+    told = _place_story(scheduler, outlook)
+    waits = outlook.candidate is not None or outlook.is_tried_again
+    if waits and not run_going_on:
+        told.append("No run is going on: it waits for `freshtide run`.")
+    elif waits:
+        told.append(f"It waits: {outlook.waits}.")
+    return told
+
+
+def _place_story(scheduler: StandingScheduler, outlook: Outlook) -> list[str]:
+    candidate, queue = outlook.candidate, outlook.queue
+    if candidate is None:
+        return []
+    first = queue[0]
+    if first.table == outlook.table:
+        return [f"It is first in the queue: {scheduler.because(first)}."]
+    place = [waiting.table for waiting in queue].index(outlook.table)
+    return [
+        f"It is number {place + 1} of {len(queue)} in the queue. '{first.table}' goes first, because "
+        f"{scheduler.because(first)}; for '{outlook.table}': {scheduler.because(candidate)}."
+    ]
+
+
+def _tracks_story(prospect: Prospect) -> str:
+    lane = prospect.lane
+    home, others = tracks_of(lane.home), []
+    if free := tracks_of(lane.free):
+        others.append(f"use {_tracks(free)}, nobody's home")
+    if promotable := tracks_of(lane.promotable):
+        others.append(f"be promoted to {_tracks(promotable)}")
+    may = f"; if that is busy it may {' or '.join(others)}" if others else ""
+    return f"Its home is {_tracks(home)} ({lane.label}){may}."
+
+
+def _tracks(tracks: Sequence[int]) -> str:
+    return f"track{'' if len(tracks) == 1 else 's'} {_joined([str(track) for track in tracks])}"
+
+
+def _named(tables: Sequence[str]) -> str:
+    quoted = [f"'{table}'" for table in tables]
+    more = len(quoted) - _NAMED
+    return _joined(quoted) if more <= 0 else _joined([*quoted[:_NAMED], f"{more} more"])
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

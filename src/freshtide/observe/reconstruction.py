@@ -1,0 +1,62 @@
+"""The scheduler as it stands at this moment, rebuilt from the catalog for those who look on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import takewhile
+
+from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
+from freshtide.core.events import DataArrived, TimerFired, UpdateFailed
+from freshtide.observe.standing import beginning_of, reach_of, uniform_of
+from freshtide.project import Project
+from freshtide.scheduling import StandingScheduler
+
+_Happening = tuple[float, DataArrived | UpdateRow]
+"""A moment, and the file that arrived or the update that started then."""
+
+
+def scheduler_now(project: Project, catalog: Catalog, now: float, *, run_going_on: bool) -> StandingScheduler:
+    """The scheduler in the midst of the run; without one, as the next run will find things."""
+    beginning = beginning_of(project, catalog)
+    scheduler = beginning.scheduler(StandingScheduler, uniform=uniform_of(beginning), reach=reach_of(project))
+    happened: list[_Happening] = list(_arrivals(project, catalog))
+    if run_going_on:
+        names = {table.name for table in beginning.tables}
+        updates = [*_failed(catalog, names, beginning.retry.attempts - 1), *catalog.updates.running()]
+        known = (update for update in updates if update.table in names and update.track < beginning.tracks)
+        happened += [(update.started_at, update) for update in known]
+    # Each at its time: how long a table has been waiting decides under FIFO, and an update took what was there then.
+    for moment, what in sorted(happened, key=lambda happening: happening[0]):
+        if isinstance(what, UpdateRow):
+            _start(scheduler, what)
+        else:
+            scheduler.handle([what], moment)
+    scheduler.handle([TimerFired()], now)
+    return scheduler
+
+
+def _start(scheduler: StandingScheduler, update: UpdateRow) -> None:
+    scheduler.handle([], update.started_at)
+    scheduler.is_running(update.table, update.track, upto=update.upto, rebuild=update.kind == "rebuild")
+    if update.finished_at is not None:
+        failed = UpdateFailed(table=update.table, track=update.track, reason=update.error or "")
+        scheduler.handle([failed], update.finished_at)
+
+
+def _arrivals(project: Project, catalog: Catalog) -> Iterator[tuple[float, DataArrived]]:
+    for table in project.graph.values():
+        if table.is_base:
+            for file in catalog.files.pending(table.name):
+                # A file that names no time counts as the newest, as it does for the run.
+                latest = catalog.files.latest_timestamp(file.feed) if file.timestamp is None else file.timestamp
+                yield file.arrived_at, DataArrived(table=table.name, timestamp=latest or 0.0)
+
+
+def _failed(catalog: Catalog, tables: Collection[str], most: int) -> Iterator[UpdateRow]:
+    """The last updates of each table that is still tried, as far back as they failed."""
+    rows = catalog.tables.all()
+    for name in tables:
+        if name in rows and rows[name].failures and rows[name].status == "active":
+            recent = catalog.updates.recent(name, most + 1)
+            ended = [update for update in recent if update.status is not UpdateStatus.RUNNING]
+            yield from list(takewhile(lambda update: update.status is UpdateStatus.FAILED, ended))[:most]
