@@ -27,7 +27,7 @@ def test_predicted_staleness_is_what_is_observed(tmp_path: Path, spark: SparkSes
         warm_since: list[float] = []
 
         def observed_enough() -> bool:
-            """Spark's first updates take long: what counts begins when all that is updated often has been so a few times."""
+            """Spark's first updates take long: what counts begins when all that is updated often has been."""
             if not warm_since:
                 rows = catalog.tables.all()
                 if all(rows[name].updates >= WARM for name in quick if name in rows):

@@ -192,7 +192,7 @@ def test_a_long_update_waits_for_its_home_though_another_track_is_idle() -> None
     bench = two_classes()
     bench.arrives("J3", 8.0)
     assert bench.arrives("J4", 10.0) == []
-    assert bench.scheduler.look("J4").waits == "home track 0 ('J3') busy; track 1 is idle, but not promotable there"
+    assert bench.scheduler.look("J4").waits == "home track 0 ('J3') is busy; not promotable to track 1, which is idle"
     assert bench.finishes("J3") == ["J4"]
 
 

@@ -109,7 +109,7 @@ def test_an_aggressive_allocation_keeps_no_track() -> None:
     bench = alike(replace(AT_HOME, allocation=EdfPartitioned(aggressive=True)))
     bench.happens(arrival("a", 1.0), arrival("c", 1.0))
     assert bench.started() == ["c"]
-    assert runners_up(bench)[0]["a"].waits == "lower rank: a better update takes the track"
+    assert runners_up(bench)[0]["a"].waits == "lower benefit: a better update takes the track"
     assert waits(bench, "a") == "home track 0 ('c') is busy"
 
 
@@ -117,7 +117,7 @@ def test_a_runner_up_is_told_with_its_benefit_and_that_a_better_one_goes_first()
     bench = Bench(table("a", freshness=0.0, priority=2.0), table("b", freshness=0.0))
     bench.happens(arrival("a", 10.0), arrival("b", 10.0))
     (others,) = runners_up(bench)
-    assert others == {"b": RunnerUp(table="b", benefit=10.0, waits="lower rank: a better update takes the track")}
+    assert others == {"b": RunnerUp(table="b", benefit=10.0, waits="lower benefit: a better update takes the track")}
     (start,) = starts(bench.commands)
     assert start.decision is not None
     assert (start.decision.benefit, start.decision.placed, start.decision.waiting) == (20.0, "home", 1)
@@ -171,7 +171,7 @@ def test_a_standing_scheduler_starts_nothing_and_says_who_would_be_next() -> Non
     scheduler = standing(table("a", freshness=0.0), table("b", freshness=0.0, priority=9.0), table("c", freshness=0.0))
     assert scheduler.handle([DataArrived(name, 10.0) for name in QUICK], 10.0) == []
     assert scheduler.look("b").waits == "it is the next to start"
-    assert scheduler.look("a").waits == "lower rank: a better update takes the track"
+    assert scheduler.look("a").waits == "lower benefit: a better update takes the track"
     scheduler.is_running("c", 1, upto=10.0)
     assert (scheduler.look("c").track, scheduler.look("c").waits) == (1, None)
     scheduler.is_running("b", 0, upto=10.0)

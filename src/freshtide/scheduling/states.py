@@ -139,7 +139,7 @@ class TableState(Candidate):
 
     def chopped(self, freshness: float) -> float:
         """The largest pending time stamp within the stride, and at least the first (Golab et al. 2011, section 3.4)."""
-        within = bisect_right(self.pending, freshness + self.stride)
+        within = bisect_right(self.pending, freshness + self.stride * _ROUNDING)
         return self.pending[max(0, within - 1)]
 
     def _propose_again(self) -> bool:
@@ -223,7 +223,7 @@ def initial_state(table: ScheduledTable, place: int, *, priority: float, choppin
         priority=priority,
         period=period,
         spec=table,
-        stride=math.inf if chopping is None or table.period is None else chopping * table.period * _ROUNDING,
+        stride=math.inf if chopping is None or table.period is None else chopping * table.period,
         freshness=table.freshness,
         safe=table.safe,
         model=table.cost,
