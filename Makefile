@@ -2,17 +2,20 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-slow lint format bench clean
+.PHONY: help demo test test-postgresql test-slow lint format bench clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/.installed ## Run a network-operations warehouse on generated data for a minute
 	@$(BIN)/freshtide demo demo
 
 test: .venv/.installed-dev lint ## Check the code and run the tests
 	@$(BIN)/pytest -m "not slow"
+
+test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on PostgreSQL; its server must be installed
+	@$(BIN)/python -m tests.with_postgresql $(BIN)/pytest tests/catalog tests/warehouse tests/cli
 
 test-slow: .venv/.installed-dev ## Run the tests that take minutes
 	@$(BIN)/pytest -m slow

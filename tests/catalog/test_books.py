@@ -10,6 +10,7 @@ import pytest
 
 from freshtide.catalog import Catalog, RequestKind, RunLock, TableRow, UpdateRow, UpdateStatus, WarehouseBusyError
 from freshtide.catalog.catalog import CatalogError
+from freshtide.catalog.urls import CatalogUrlError
 from freshtide.core.costs import CostModel
 
 from .arrivals import a_file
@@ -186,10 +187,21 @@ def test_two_processes_see_the_same_catalog(catalog: Catalog, url: str) -> None:
     other.close()
 
 
-@pytest.mark.parametrize("url", ["nonsense", "nosuchdatabase://here", "sqlite:////proc/nowhere/catalog.db"])
-def test_a_catalog_that_cannot_be_opened_is_reported_with_the_way_out(url: str) -> None:
-    with pytest.raises(CatalogError, match=r"freshtide\.yml"):
+@pytest.mark.parametrize("url", ["nonsense", "nosuchdatabase://here", "mysql://here", "postgresql://here:port/x"])
+def test_a_url_that_names_no_catalog_is_reported_with_an_example(url: str) -> None:
+    with pytest.raises(CatalogUrlError, match="postgresql\\+psycopg://"):
         Catalog.open(url)
+
+
+def test_a_catalog_that_cannot_be_opened_is_reported_with_the_way_out() -> None:
+    with pytest.raises(CatalogError, match=r"freshtide\.yml"):
+        Catalog.open("sqlite:////proc/nowhere/catalog.db")
+
+
+def test_a_reason_may_quote_what_cannot_be_stored_as_text(catalog: Catalog) -> None:
+    catalog.tables.put(FULL)
+    catalog.tables.set_status("cpu", "failed", "Found 'a\0b' and '\udcff'.")
+    assert catalog.tables.get("cpu").reason == r"Found 'a\0b' and '\udcff'."
 
 
 def test_a_warehouse_is_run_by_one_process_at_a_time(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.catalogs import use_catalog
+
 
 def freshtide(*words: str, at: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -40,6 +42,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli") / "shop"
     created = freshtide("init", "shop", at=folder.parent)
     assert created.returncode == 0, created.stderr
+    use_catalog(folder)
     summary = answer("run", "--once", at=folder)
     assert summary["updates"] >= 4
     assert summary["failed"] == {}
@@ -149,6 +152,8 @@ def test_backfill_rebuilds_a_table_and_its_dependents(shop: Path) -> None:
         ),
         ("tables/syntax.sql", "CREATE MATERIALIZED VIEW v AS\nSELECT FROM WHERE", ["tables/syntax.sql:2"]),
         ("freshtide.yml", "name: shop\ntraks: 3\n", ["freshtide.yml:2", "traks", "tracks"]),
+        ("freshtide.yml", "name: shop\ncatalog: nonsense\n", ["freshtide.yml:2", "postgresql+psycopg://"]),
+        ("freshtide.yml", "catalog: mysql://db/shop\n", ["freshtide.yml:1", "SQLite or PostgreSQL"]),
         ("tables/raises.py", "x = 1\nraise ValueError('no luck')\n", ["tables/raises.py:2", "no luck"]),
     ],
 )
@@ -162,6 +167,34 @@ def test_a_wrong_project_gets_file_line_and_way_out_and_exit_code_2(
     for words in told:
         assert words in done.stderr
     assert not (folder / "warehouse").exists(), "nothing runs on an invalid project"
+
+
+@pytest.mark.parametrize(
+    ("catalog", "told"),
+    [
+        ("postgresql+psycopg://me:secret@localhost:9/shop", "localhost:9/shop does not answer"),
+        ("postgresql+pg8000://me:secret@localhost:9/shop", "pip install 'freshtide[postgresql]'"),
+        ("sqlite:////proc/freshtide/catalog.db", "/proc/freshtide"),
+    ],
+)
+@pytest.mark.parametrize("words", [["status"], ["run", "--once"], ["doctor"]])
+def test_a_catalog_that_is_away_is_told_before_spark_is_started_and_without_its_password(
+    tmp_path: Path, catalog: str, told: str, words: list[str]
+) -> None:
+    folder = broken(tmp_path / "shop", "freshtide.yml", f"catalog: {catalog}\n")
+    done = freshtide(*words, at=folder)
+    assert done.returncode == 1
+    assert told in done.stdout + done.stderr
+    assert "secret" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / ".freshtide" / "spark.log").exists()
+
+
+def test_a_catalog_in_a_file_is_looked_for_from_the_project_wherever_the_command_is_typed(tmp_path: Path) -> None:
+    folder = broken(tmp_path / "shop", "freshtide.yml", "catalog: sqlite:///state/catalog.db\n")
+    answer("status", "-p", str(folder), at=tmp_path)
+    answer("status", at=folder / "tables")
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.db")] == ["shop/state/catalog.db"]
 
 
 def test_validate_finds_columns_that_spark_cannot_resolve(tmp_path: Path) -> None:

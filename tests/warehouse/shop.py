@@ -13,6 +13,7 @@ import polars as pl
 from freshtide import Warehouse
 from freshtide.observe import RowCount, count_rows
 from freshtide.spark import SparkSession
+from tests.catalogs import GIVEN, empty_catalog
 
 EVENTS = {"ts": "timestamp", "k": "string", "v": "int"}
 START = 1_767_225_600  # 2026-01-01T00:00:00Z
@@ -32,7 +33,9 @@ class Shop:
         self.root = root
         self._spark = spark
         self._settings = settings
-        self.warehouse = Warehouse(root, spark=spark, poll="20ms", **settings)
+        if GIVEN and not root.exists():
+            self.lose_catalog()
+        self.warehouse = Warehouse(root, spark=spark, poll="20ms", **({"catalog": GIVEN} if GIVEN else {}), **settings)
 
     def events(self, name: str, **settings: Any) -> None:
         """Declare a feed of CSV events in landing/<name>/ and a base table of the same rows."""
@@ -66,6 +69,9 @@ class Shop:
         """The same warehouse after a restart, to be declared anew."""
         self.warehouse.close()
         return Shop(self.root, self._spark, **self._settings)
+
+    def lose_catalog(self) -> None:
+        empty_catalog(self.root / ".freshtide")
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """The table as polars reads it."""

@@ -85,7 +85,7 @@ def play(
     late: int | None,
 ) -> None:
     folder = Path(tempfile.mkdtemp())
-    shop = Shop(folder, spark)
+    shop = Shop(folder / "shop", spark)
     try:
         declared = {} if late is None else {"lateness": f"{late}s"}
         shop.events("a", duplicates="load", **declared)

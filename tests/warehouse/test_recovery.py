@@ -16,6 +16,7 @@ import pytest
 from freshtide import Warehouse
 from freshtide.project import create_starter
 from freshtide.spark import SparkSession
+from tests.catalogs import use_catalog
 from tests.warehouse.shop import Shop
 
 
@@ -33,8 +34,7 @@ def test_a_lost_catalog_is_rebuilt_from_the_logs(shop: Shop) -> None:
     shop.load()
     before = {name: shop.bag(name) for name in ("a", "a__rejects", "a__late", "minutes")}
     later = shop.again()
-    for leftover in (shop.root / ".freshtide").glob("catalog.db*"):
-        leftover.unlink()
+    shop.lose_catalog()
     declare(later)
     later.load()
     assert {name: later.bag(name) for name in before} == before
@@ -106,6 +106,7 @@ for number in range(int(sys.argv[2])):
 def test_a_warehouse_that_is_killed_again_and_again_loads_every_row_once(tmp_path: Path, spark: SparkSession) -> None:
     root = tmp_path / "shop"
     create_starter(root, "shop")
+    use_catalog(root)
     for sample in (root / "landing" / "orders").iterdir():
         sample.unlink()
     files = 600

@@ -10,6 +10,7 @@ from freshtide.catalog.lock import RunLock, WarehouseBusyError
 from freshtide.catalog.requests import Request, RequestKind, RequestQueue
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
+from freshtide.catalog.urls import parse_url, url_within, without_password
 
 __all__ = [
     "Catalog",
@@ -24,4 +25,7 @@ __all__ = [
     "UpdateRow",
     "UpdateStatus",
     "WarehouseBusyError",
+    "parse_url",
+    "url_within",
+    "without_password",
 ]

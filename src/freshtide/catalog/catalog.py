@@ -6,20 +6,40 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from freshtide.catalog.files import FileLedger
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.schema import metadata
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog
+from freshtide.catalog.urls import parse_url, with_patience
 from freshtide.core.errors import FreshtideError
 
 
 class CatalogError(FreshtideError):
-    """A catalog that cannot be opened."""
+    """A catalog that cannot be opened or has gone away."""
+
+    def __init__(self, url: URL, reason: object) -> None:
+        # What a driver says goes on over several lines with hints for programmers.
+        reason = getattr(reason, "orig", None) or reason
+        first = (str(reason).strip().splitlines() or [type(reason).__name__])[0]
+        where = "database" if url.get_backend_name() == "sqlite" else "server"
+        super().__init__(
+            f"The catalog at {url.render_as_string(hide_password=True)} does not answer: {first}",
+            way_out=f"Check the {where} and `catalog` in freshtide.yml. Nothing is lost: the next run goes on.",
+        )
+
+
+class MissingDriverError(FreshtideError):
+    """The Python package that speaks with the database is not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(
+            f"The catalog's driver, the Python package '{package}', is not installed.",
+            way_out="Run `pip install 'freshtide[postgresql]'`, and let `catalog` begin with postgresql+psycopg://.",
+        )
 
 
 class Catalog:
@@ -35,22 +55,14 @@ class Catalog:
     @classmethod
     def open(cls, url: str) -> Catalog:
         """Open the catalog, creating it where there is none."""
+        parsed = parse_url(url)
         try:
-            parsed = make_url(url)
-            if parsed.get_backend_name() == "sqlite":
-                if parsed.database:
-                    Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-                # Looking processes and the run share the file: wait for each other rather than fail.
-                engine = create_engine(parsed, connect_args={"timeout": 30})
-                event.listen(engine, "connect", _prepare_sqlite)
-            else:
-                engine = create_engine(parsed, pool_pre_ping=True)
+            engine = _engine(parsed)
             metadata.create_all(engine)
-        except (SQLAlchemyError, OSError, ImportError) as error:
-            raise CatalogError(
-                f"The catalog cannot be opened: {error}",
-                way_out="Check `catalog` in freshtide.yml; without it a SQLite file in .freshtide/ is used.",
-            ) from error
+        except ImportError as error:
+            raise MissingDriverError(error.name or str(error)) from error
+        except (SQLAlchemyError, OSError) as error:
+            raise CatalogError(parsed, error) from error
         return cls(engine)
 
     def book_update(self, row: TableRow, update_id: int, *, file_ids: Iterable[int], rows: int, at: float) -> None:
@@ -62,6 +74,25 @@ class Catalog:
 
     def close(self) -> None:
         self._engine.dispose()
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        if url.database:
+            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        # Looking processes and the run share the file: wait for each other rather than fail.
+        engine = create_engine(url, connect_args={"timeout": 30})
+        event.listen(engine, "connect", _prepare_sqlite)
+    else:
+        engine = create_engine(with_patience(url), pool_pre_ping=True)
+
+    @event.listens_for(engine, "handle_error")
+    def _explain(context: ExceptionContext) -> None:
+        """Whoever was using the catalog when it went away hears so in words."""
+        if isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
+            context.chained_exception = CatalogError(url, context.original_exception)
+
+    return engine
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

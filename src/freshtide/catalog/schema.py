@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -14,11 +16,28 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
 )
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
 
 metadata = MetaData()
 # SQLite only numbers rows by itself when the key is a plain INTEGER.
 _Id = BigInteger().with_variant(Integer, "sqlite")
+
+
+class _Sentence(TypeDecorator[str]):
+    """A sentence for people. It may quote what a file holds, and not everything a file holds can be stored as text."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - the base's
+        if value is None:
+            return None
+        return value.replace("\0", "\\0").encode(errors="backslashreplace").decode()
+
 
 files = Table(
     "files",
@@ -34,7 +53,7 @@ files = Table(
     Column("timestamp", Float(53)),
     Column("rows", BigInteger),
     Column("columns", JSON),
-    Column("reason", Text),
+    Column("reason", _Sentence),
     Index("files_by_path", "feed", "path"),
     Index("files_by_content", "feed", "sha256"),
     Index("files_by_state", "feed", "state"),
@@ -57,7 +76,7 @@ tables = Table(
     metadata,
     Column("name", String(255), primary_key=True),
     Column("status", String(16), nullable=False),
-    Column("reason", Text),
+    Column("reason", _Sentence),
     Column("number", BigInteger, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("freshness", Float(53)),
@@ -86,7 +105,7 @@ updates = Table(
     Column("freshness", Float(53)),
     Column("rows", BigInteger),
     Column("decision", JSON),
-    Column("error", Text),
+    Column("error", _Sentence),
     Index("updates_by_table", "table_name", "id"),
     Index("updates_by_status", "status"),
 )
@@ -96,11 +115,11 @@ requests = Table(
     metadata,
     Column("id", _Id, primary_key=True, autoincrement=True),
     Column("kind", String(16), nullable=False),
-    Column("target", String(1024), nullable=False),
+    Column("target", Text, nullable=False),
     Column("created_at", Float(53), nullable=False),
     Column("done", Boolean, nullable=False),
     Column("succeeded", Boolean, nullable=False, default=True),
-    Column("message", Text),
+    Column("message", _Sentence),
     Index("requests_by_done", "done"),
 )
 
@@ -108,8 +127,8 @@ feed_columns = Table(
     "feed_columns",
     metadata,
     Column("feed", String(255), primary_key=True),
-    Column("name", String(255), primary_key=True),
-    Column("type", String(255), nullable=False),
+    Column("name", Text, primary_key=True),
+    Column("type", Text, nullable=False),
     Column("position", Integer, nullable=False),
     comment="Columns that a feed has gained beyond its declaration (on_schema_change: evolve).",
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from freshtide.catalog import Catalog
+from freshtide.catalog import Catalog, without_password
 from freshtide.core.errors import FreshtideError, ProjectError
 from freshtide.observe import Places
 from freshtide.project import Project, find_project, load_project
@@ -127,7 +127,8 @@ def _catalog(project: Project) -> Finding:
         Catalog.open(Places(project).catalog_url).close()
     except FreshtideError as error:
         return Finding(check="Catalog", ok=False, found=error.message, way_out=error.way_out)
-    return Finding(check="Catalog", ok=True, found=project.settings.catalog or "SQLite in .freshtide/")
+    given = project.settings.catalog
+    return Finding(check="Catalog", ok=True, found=without_password(given) if given else "SQLite in .freshtide/")
 
 
 def _existing(folder: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from freshtide.catalog import url_within
 from freshtide.project import Project
 
 
@@ -36,4 +37,5 @@ class Places:
 
     @property
     def catalog_url(self) -> str:
-        return self.project.settings.catalog or f"sqlite:///{self.state / 'catalog.db'}"
+        given = self.project.settings.catalog
+        return url_within(given, self.project.root) if given else f"sqlite:///{self.state / 'catalog.db'}"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from freshtide.catalog import parse_url
 from freshtide.core.errors import ProjectError
 from freshtide.project.schedulers import read_policy
 from freshtide.project.sizes import parse_size
@@ -99,6 +100,12 @@ def _size(value: object) -> Any:
     return understood(parse_size, plain(value, "a size"))
 
 
+def _catalog(value: object) -> object:
+    if isinstance(value, str):
+        understood(parse_url, value)
+    return value
+
+
 def _spark(value: object) -> dict[str, str]:
     if value is None:
         return {}
@@ -137,7 +144,7 @@ class _WrittenSettings(Written):
     scheduler: Any = None
     spark: Annotated[dict[str, str], BeforeValidator(_spark)] = Field(default_factory=dict)
     storage: str = "warehouse"
-    catalog: str | None = None
+    catalog: Annotated[str | None, BeforeValidator(_catalog)] = None
     retry: _WrittenRetry = _WrittenRetry()
     poll: PositiveDuration = 0.1
     large_update: Annotated[int, BeforeValidator(_size)] = 64_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
@@ -45,11 +46,16 @@ class Workbench:
         self.places = Places(project)
         self.clock = SystemClock()
         _require_writable(self.places.state, self.places.tables)
-        self._owns_spark = spark is None
-        self.tracks = SparkTracks(spark or start_session(project.settings.spark, log=self.places.spark_log))
-        self.catalog = Catalog.open(self.places.catalog_url)
-        self.store = Store(self.places.tables)
-        self.schemas = self._resolve()
+        with ExitStack() as opened:
+            # The catalog first: where it is away, nobody should wait for Spark to hear so.
+            self.catalog = Catalog.open(self.places.catalog_url)
+            opened.callback(self.catalog.close)
+            self.tracks = SparkTracks(spark or start_session(project.settings.spark, log=self.places.spark_log))
+            if spark is None:
+                opened.callback(self.tracks.stop)
+            self.store = Store(self.places.tables)
+            self.schemas = self._resolve()
+            self._opened = opened.pop_all()
         self._definitions = fingerprints(project.graph)
         self.executor = UpdateExecutor(
             self.tracks,
@@ -72,9 +78,7 @@ class Workbench:
         self.close()
 
     def close(self) -> None:
-        self.catalog.close()
-        if self._owns_spark:
-            self.tracks.stop()
+        self._opened.close()
 
     def states(self, pool: str = "questions") -> TableStates:
         """Readable states of all tables, in a session of the calling thread."""

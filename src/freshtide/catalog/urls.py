@@ -1,0 +1,50 @@
+"""Where a catalog is: SQLAlchemy URLs, as users write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import SQLAlchemyError
+
+from freshtide.core.errors import UsageError
+
+_EXAMPLE = "Write postgresql+psycopg://user@host/database, or leave `catalog` out: SQLite needs no settings."
+# How long to wait for a server that does not answer at all; the drivers' own patience is minutes.
+_CONNECT_WITHIN = "10"
+
+
+class CatalogUrlError(UsageError):
+    """A URL that names no database for a catalog. The URL is not repeated: there may be a password in it."""
+
+
+def parse_url(text: str) -> URL:
+    """Read a URL; whether its driver is installed and its server answers shows when it is opened."""
+    try:
+        url = make_url(text)
+        url.get_dialect()
+    except (SQLAlchemyError, ValueError):
+        raise CatalogUrlError("The catalog's URL cannot be understood.", way_out=_EXAMPLE) from None
+    if url.get_backend_name() not in {"sqlite", "postgresql"}:
+        message = f"The catalog cannot be kept in {url.get_backend_name()}: it is SQLite or PostgreSQL."
+        raise CatalogUrlError(message, way_out=_EXAMPLE)
+    return url
+
+
+def url_within(text: str, folder: Path) -> str:
+    """The URL, with the path of a SQLite file taken from a folder and not from where a command is typed."""
+    url = parse_url(text)
+    if url.get_backend_name() != "sqlite" or not url.database:
+        return text
+    return url.set(database=str(folder / url.database)).render_as_string(hide_password=False)
+
+
+def without_password(text: str) -> str:
+    return make_url(text).render_as_string(hide_password=True)
+
+
+def with_patience(url: URL) -> URL:
+    """The URL with a limit to the wait for its server, unless it sets one itself."""
+    if url.get_driver_name() not in {"psycopg", "psycopg2"} or "connect_timeout" in url.query:
+        return url
+    return url.update_query_dict({"connect_timeout": _CONNECT_WITHIN})

@@ -1,0 +1,30 @@
+"""The catalog that tests run on: SQLite, or the database that FRESHTIDE_TEST_CATALOG names (it is emptied!)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sqlalchemy import create_engine
+
+from freshtide.catalog.schema import metadata
+
+GIVEN = os.environ.get("FRESHTIDE_TEST_CATALOG")
+
+
+def empty_catalog(state: Path) -> str:
+    """The URL of a catalog without anything in it, for a warehouse whose state is in a folder."""
+    if GIVEN is None:
+        for leftover in state.glob("catalog.db*"):
+            leftover.unlink()
+        return f"sqlite:///{state / 'catalog.db'}"
+    engine = create_engine(GIVEN)
+    metadata.drop_all(engine)
+    engine.dispose()
+    return GIVEN
+
+
+def use_catalog(project: Path) -> None:
+    """Let a project folder that has never run use the catalog of the tests."""
+    with (project / "freshtide.yml").open("a") as settings:
+        settings.write(f"\ncatalog: {empty_catalog(project / '.freshtide')}\n")
