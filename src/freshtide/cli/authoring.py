@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from freshtide.cli.output import JsonOption, console, print_json, print_problem
 from freshtide.cli.places import HERE, ProjectOption, open_project
@@ -25,9 +26,9 @@ def init(
     from freshtide.project import create_starter
 
     created = create_starter(folder, name or folder.resolve().name)
-    console.print(f"Created {len(created)} files in [bold]{folder.resolve()}[/bold].")
+    console.print(f"Created {len(created)} files in [bold]{escape(str(folder.resolve()))}[/bold].")
     there = "" if folder == HERE else f"cd {folder} && "
-    console.print(f"Next: [bold]{there}freshtide run --once[/bold], then [bold]freshtide status[/bold].")
+    console.print(f"Next: [bold]{escape(there)}freshtide run --once[/bold], then [bold]freshtide status[/bold].")
 
 
 def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
@@ -57,7 +58,8 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
     for note in loaded.notes:
         print_problem(note, colour="yellow")
     console.print(
-        f"[green]●[/green] {loaded.settings.name}: {len(loaded.feeds)} feeds and {len(loaded.graph)} tables are valid."
+        f"[green]●[/green] {escape(loaded.settings.name)}: {len(loaded.feeds)} feeds and {len(loaded.graph)} tables "
+        "are valid."
     )
 
 
@@ -71,8 +73,8 @@ def doctor(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     else:
         for finding in findings:
             mark = "[green]✓[/green]" if finding.ok else "[red]✗[/red]"
-            console.print(f"{mark} {finding.check}: {finding.found}", soft_wrap=True)
+            console.print(f"{mark} {finding.check}: {escape(finding.found)}", soft_wrap=True)
             if not finding.ok and finding.way_out:
-                console.print(f"    [dim]{finding.way_out}[/dim]", soft_wrap=True)
+                console.print(f"    [dim]{escape(finding.way_out)}[/dim]", soft_wrap=True)
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from freshtide.catalog import Catalog, RequestKind, RunLock
@@ -109,4 +110,4 @@ def _tell(message: str, as_json: bool) -> None:
     if as_json:
         print_json({"message": message})
     else:
-        console.print(message, soft_wrap=True)
+        console.print(escape(message), soft_wrap=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from freshtide.cli.output import console, duration
@@ -41,7 +42,7 @@ def demo(
     from freshtide.warehouse import Warehouse
 
     create_demo(folder)
-    console.print(f"Created the demo project in [bold]{folder}[/bold]. Starting Spark …")
+    console.print(f"Created the demo project in [bold]{escape(str(folder))}[/bold]. Starting Spark …")
     clock = SystemClock()
     with Warehouse.open(folder) as warehouse:
         bench = warehouse.workbench
@@ -86,7 +87,7 @@ def demo(
         ("freshtide run -p demo", "keep it running (drop files into demo/landing)"),
     ):
         here = command.replace("freshtide", _program(), 1).replace("-p demo", f"-p {folder}")
-        console.print(f"  [bold]{here}[/bold]\n      [dim]{what}[/dim]", soft_wrap=True)
+        console.print(f"  [bold]{escape(here)}[/bold]\n      [dim]{what}[/dim]", soft_wrap=True)
     if report.failed or passed < len(results) or any(count.unaccounted for count in counts):
         raise typer.Exit(1)
 

@@ -9,6 +9,7 @@ from types import FrameType
 
 from rich.console import Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.text import Text
 
 from freshtide.cli.output import console
@@ -82,7 +83,7 @@ class _View:
         troubled = sum(len(feed.troubled) for feed in status.feeds)
         notice = f" · {troubled} files in trouble: `freshtide feeds`" if troubled else ""
         foot = f"{running} · {sum(table.updates for table in status.tables)} updates{notice} · Ctrl-C stops"
-        title = f"Freshtide · {status.name}"
+        title = f"Freshtide · {escape(status.name)}"
         return Group(status_table(status, title=title), Text(foot, style="dim"))
 
     def _tell(self) -> None:

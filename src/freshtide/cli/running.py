@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from freshtide.catalog import RunLock
 from freshtide.cli.output import JsonOption, console, duration, errors, print_json
@@ -31,7 +32,7 @@ def run(
     from freshtide.warehouse import Warehouse
 
     if not as_json:
-        errors.print(f"Starting Spark for [bold]{loaded.settings.name}[/bold] …")
+        errors.print(f"Starting Spark for [bold]{escape(loaded.settings.name)}[/bold] …")
     with Warehouse.of_project(loaded) as warehouse:
         report = run_in_foreground(warehouse, once=once, seconds=seconds, quiet=as_json)
         status = warehouse.status()
@@ -48,7 +49,7 @@ def run(
             console.print(f"[yellow]{len(troubled)} files in trouble: `freshtide feeds` tells why.[/yellow]", end="")
         console.print()
         for table, reason in report.failed.items():
-            errors.print(f"[red]●[/red] '{table}' failed: {reason}", soft_wrap=True)
+            errors.print(f"[red]●[/red] '{table}' failed: {escape(reason)}", soft_wrap=True)
             errors.print(f"  [dim]Mend the cause, then `freshtide resume {table}`.[/dim]", soft_wrap=True)
         waiting = [t.name for t in status.tables if t.staleness is None and t.status == "active"]
         if waiting:
