@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from freshtide.core.grains import CALENDAR_UNITS, INSTANT, Grain, coarser
+from freshtide.core.grains import CALENDAR_UNITS, INSTANT, Grain
 from freshtide.core.instants import micros_of
 
 INSTANTS = st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=st.just(UTC)).map(micros_of)
@@ -97,15 +97,3 @@ def test_date_trunc_knows_its_units_by_all_their_names() -> None:
     assert Grain.of_unit("yyyy") == Grain.of_unit("YY") == Grain.of_unit("year") == Grain(unit="year")
     assert Grain.of_unit("hour") == Grain.of_seconds(3_600)
     assert Grain.of_unit("century") is None
-
-
-@pytest.mark.parametrize(
-    ("finer", "wider"),
-    [("hour", "day"), ("day", "week"), ("week", "month"), ("month", "quarter"), ("quarter", "year")],
-)
-def test_the_coarser_grain_is_that_of_the_wider_buckets(finer: str, wider: str) -> None:
-    fine, wide = Grain.of_unit(finer), Grain.of_unit(wider)
-    assert fine is not None
-    assert wide is not None
-    assert coarser(fine, wide) == coarser(wide, fine) == wide
-    assert coarser(INSTANT, fine) == fine

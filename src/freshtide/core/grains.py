@@ -66,16 +66,6 @@ class Grain:
 INSTANT = Grain()
 
 
-def coarser(first: Grain, second: Grain) -> Grain:
-    """The grain of the wider buckets."""
-    return first if _typical_width(first) >= _typical_width(second) else second
-
-
-def _typical_width(grain: Grain) -> int:
-    days = {"week": 7, "month": 30, "quarter": 91, "year": 365}
-    return days[grain.unit] * 86_400_000_000 if grain.unit else grain.width
-
-
 def _calendar_floor(moment: datetime, unit: str) -> datetime:
     day = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     if unit == "week":

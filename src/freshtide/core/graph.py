@@ -47,14 +47,6 @@ class TableGraph(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._tables)
 
-    @cached_property
-    def direct_dependents(self) -> Mapping[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {name: [] for name in self._tables}
-        for table in self._tables.values():
-            for source in dict.fromkeys(table.sources):
-                found[source].append(table.name)
-        return {name: tuple(names) for name, names in found.items()}
-
     def dependents(self, name: str) -> tuple[str, ...]:
         """All that is directly or indirectly sourced from the table, sources first."""
         reached = {self[name].name}
