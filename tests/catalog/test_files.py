@@ -126,9 +126,38 @@ def test_content_is_known_by_feed_as_long_as_it_holds_rows(catalog: Catalog) -> 
     catalog.files.register(a_file("/in/empty", sha256="e" * 64, rows=0), ["t"])
     catalog.files.register(a_file("/in/bad", sha256="b" * 64, state=FileState.QUARANTINED), ["t"])
     catalog.files.register(a_file("/in/mark", sha256="m" * 64, state=FileState.PUNCTUATION), ["t"])
-    known = {letter: catalog.files.has_content("cpu", letter * 64) for letter in "fuebmx"}
+    hashes = [letter * 64 for letter in "fuebmx"]
+    known = {letter: letter * 64 in catalog.files.contents("cpu", hashes) for letter in "fuebmx"}
     assert known == {"f": True, "u": True, "e": False, "b": False, "m": False, "x": False}
-    assert not catalog.files.has_content("disk", "f" * 64)
+    assert catalog.files.contents("disk", hashes) == set()
+
+
+def test_the_next_load_is_decided_by_the_first_files_due_and_what_could_hold_punctuation_back(
+    catalog: Catalog,
+) -> None:
+    for name, stamp in (("d", 40.0), ("c", 30.0), ("b", 20.0), ("a", 20.0), ("none", None), ("far", 90.0)):
+        catalog.files.register(a_file(path=f"/in/{name}", timestamp=stamp), ["cpu"])
+    catalog.files.register(a_file(path="/in/p", timestamp=25.0, state=FileState.PUNCTUATION), ["cpu"])
+
+    def first(most: int) -> list[str]:
+        return [file.path for file in catalog.files.pending_first("cpu", upto=50.0, most=most)]
+
+    assert first(3) == ["/in/none", "/in/a", "/in/b", "/in/d", "/in/p"]
+    assert first(9) == ["/in/none", "/in/a", "/in/b", "/in/c", "/in/d", "/in/far", "/in/p"]
+    assert catalog.files.pending_stamps("cpu") == {20.0, 90.0, None}
+    assert catalog.files.pending_stamps("cpu", upto=50.0) == {20.0, 40.0, None}
+    assert catalog.files.pending_stamps("disk") == set()
+
+
+def test_thousands_of_files_are_registered_and_loaded_as_few_are(catalog: Catalog) -> None:
+    arrivals = [(a_file(path=f"/in/{number:05d}", sha256=f"{number:064d}"), ("cpu",)) for number in range(2_500)]
+    registered = catalog.files.register_all(arrivals)
+    assert [file.id for file in registered] == sorted(file.id for file in registered)
+    assert [file.path for file in registered] == [file.path for file, _ in arrivals]
+    assert catalog.files.by_paths("cpu", [file.path for file in registered]) == {f.path: f for f in registered}
+    assert len(catalog.files.contents("cpu", [file.sha256 for file in registered])) == 2_500
+    catalog.files.mark_loaded("cpu", [file.id for file in registered[:2_100]], 1)
+    assert catalog.files.pending_counts() == {"cpu": 400}
 
 
 def test_a_new_table_adopts_the_files_of_its_feed_and_those_it_knows_stay_as_they_are(catalog: Catalog) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,21 +69,19 @@ class MemoryLedger:
     def register(self, files: Iterable[FeedFile]) -> None:
         self.files.extend(files)
 
-    def by_path(self, feed: str, path: str) -> FeedFile | None:
-        return next(
-            (
-                file
-                for file in reversed(self.files)
-                if file.feed == feed and file.path == path and file.state is not FileState.REFUSED
-            ),
-            None,
-        )
-
-    def has_content(self, feed: str, sha256: str) -> bool:
-        return any(
-            file.feed == feed and file.sha256 == sha256 and file.state is FileState.READY and file.rows
+    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
+        return {
+            file.path: file
             for file in self.files
-        )
+            if file.feed == feed and file.path in paths and file.state is not FileState.REFUSED
+        }
+
+    def contents(self, feed: str, hashes: Sequence[str]) -> set[str]:
+        return {
+            file.sha256
+            for file in self.files
+            if file.feed == feed and file.sha256 in hashes and file.state is FileState.READY and file.rows
+        }
 
 
 def polled(feeds: FeedSet, ledger: MemoryLedger, now: float = NOW) -> list[FeedFile]:

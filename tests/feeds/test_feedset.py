@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,10 @@ class BrokenLedger(MemoryLedger):
         super().__init__()
         self.broken: str | None = feed
 
-    def by_path(self, feed: str, path: str) -> FeedFile | None:
-        if feed == self.broken:
+    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
+        if paths and feed == self.broken:
             raise ConnectionError("the database is away")
-        return super().by_path(feed, path)
+        return super().by_paths(feed, paths)
 
 
 def file_names(files: list[FeedFile]) -> list[str]:
@@ -80,6 +81,33 @@ def test_one_bad_feed_does_not_stop_the_others_and_loses_nothing(tmp_path: Path)
     ledger.broken = None
     assert file_names(polled(feeds, ledger, NOW + 1)) == ["a.csv"]
     assert len(feeds.problems) == 1
+
+
+def test_what_takes_long_to_read_delays_no_other_feed_and_comes_in_order_once_it_is_read(tmp_path: Path) -> None:
+    rows = "".join(f"2024-05-02T{n % 24:02d}:00:00,host{n},{n}\n" for n in range(100_000))
+    put(tmp_path / "landing/a.csv", HEADER + rows)
+    put(tmp_path / "landing/b.csv", HEADER + "2024-05-01,a,1\n")
+    put(tmp_path / "other/c.csv", HEADER + "2024-05-03,a,1\n")
+    ledger = MemoryLedger()
+    feeds = FeedSet([make_feed(), make_feed(name="mem", path="other")], tmp_path, ledger)
+    assert file_names(polled(feeds, ledger)) == ["c.csv"]
+    later: list[FeedFile] = []
+    while feeds.settling:
+        later += polled(feeds, ledger, NOW + 1)
+    assert file_names(later) == ["b.csv", "a.csv"]
+
+
+def test_a_backlog_is_handed_out_whole_so_that_it_can_be_loaded_in_the_order_of_time(tmp_path: Path) -> None:
+    for number in range(200):
+        content = HEADER + f"2024-05-01T{number // 60:02d}:{number % 60:02d}:00,a,1\n"
+        put(tmp_path / f"landing/{number % 7}/f{number}.csv", content)
+    ledger = MemoryLedger()
+    feeds = FeedSet([make_feed(path="landing/**/*.csv")], tmp_path, ledger)
+    found: list[FeedFile] = []
+    while not found:
+        found = polled(feeds, ledger)
+    assert file_names(found) == [f"f{number}.csv" for number in range(200)]
+    assert not feeds.settling
 
 
 def test_a_rewritten_file_is_refused_once(tmp_path: Path) -> None:

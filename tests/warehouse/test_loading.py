@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FileState
 from tests.warehouse.shop import EVENTS, Shop, stamp
 
@@ -245,6 +246,20 @@ def test_a_torn_gzip_file_is_quarantined_and_taken_up_again_once_mended(shop: Sh
     assert shop.bag("a") == {(moment(1), "x", 1): 1, (moment(2), "y", 2): 1}
     assert shop.warehouse.status().feeds[0].troubled == ()
     shop.check()
+
+
+def test_a_file_that_two_feeds_hold_back_is_taken_up_again_in_both(shop: Shop) -> None:
+    shop.events("a")
+    shop.events("b", path="landing/a/*")
+    path = shop.drop("a", "1.csv", b"ts,k,v\n\xff\n")
+    shop.load()
+    assert [len(feed.troubled) for feed in shop.warehouse.status().feeds] == [1, 1]
+    path.write_text(f"ts,k,v\n{stamp(1)},x,1\n")
+    shop.warehouse.retry_file(str(path))
+    shop.load()
+    assert shop.bag("a") == shop.bag("b") == {(moment(1), "x", 1): 1}
+    with pytest.raises(FreshtideError, match="not quarantined"):
+        shop.warehouse.retry_file(str(path))
 
 
 def test_a_parquet_file_with_broken_pages_is_quarantined_and_the_others_load(shop: Shop) -> None:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, RowMapping, and_, delete, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    RowMapping,
+    and_,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from freshtide.catalog.schema import feed_columns, files, loads
 from freshtide.catalog.transactions import transaction
@@ -14,6 +25,9 @@ from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Column
 
 _LOADABLE = (FileState.READY, FileState.PUNCTUATION)
+# Databases limit how many values a statement may name.
+_PORTION = 1_000
+ValueT = TypeVar("ValueT")
 
 
 class FileLedger:
@@ -28,47 +42,52 @@ class FileLedger:
 
     def register_all(self, arrivals: Sequence[tuple[FeedFile, tuple[str, ...]]]) -> list[FeedFile]:
         """Remember files in one transaction; their ids follow the order given."""
-        registered = []
+        if not arrivals:
+            return []
         with self._engine.begin() as connection:
-            for file, tables in arrivals:
-                if file.state is not FileState.REFUSED:
-                    # A quarantined file that comes again, mended, takes the place of its old self.
-                    old = and_(
-                        files.c.feed == file.feed,
-                        files.c.path == file.path,
-                        files.c.state == FileState.QUARANTINED,
-                    )
-                    connection.execute(delete(loads).where(loads.c.file_id.in_(select(files.c.id).where(old))))
-                    connection.execute(delete(files).where(old))
-                result = connection.execute(insert(files).values(_values(file)))
-                assert result.inserted_primary_key is not None
-                stored = replace(file, id=result.inserted_primary_key[0])
-                if stored.state in _LOADABLE:
-                    for table in tables:
-                        connection.execute(insert(loads).values(table_name=table, file_id=stored.id, number=None))
-                registered.append(stored)
+            _drop_old_selves(connection, [file for file, _ in arrivals if file.state is not FileState.REFUSED])
+            ids = connection.scalars(
+                insert(files).returning(files.c.id, sort_by_parameter_order=True),
+                [_values(file) for file, _ in arrivals],
+            ).all()
+            registered = [replace(file, id=number) for (file, _), number in zip(arrivals, ids, strict=True)]
+            pending = [
+                {"table_name": table, "file_id": file.id, "number": None}
+                for file, (_, tables) in zip(registered, arrivals, strict=True)
+                if file.state in _LOADABLE
+                for table in tables
+            ]
+            if pending:
+                connection.execute(insert(loads), pending)
         return registered
 
     def by_path(self, feed: str, path: str) -> FeedFile | None:
         """The newest record of a path that was not refused."""
-        query = (
-            select(files)
-            .where(files.c.feed == feed, files.c.path == path, files.c.state != FileState.REFUSED)
-            .order_by(files.c.id.desc())
-            .limit(1)
-        )
-        return next(iter(self._select(query)), None)
+        return self.by_paths(feed, [path]).get(path)
 
-    def has_content(self, feed: str, sha256: str) -> bool:
-        """Whether a file with rows and this content is loaded or to be loaded."""
-        query = select(files.c.id).where(
-            files.c.feed == feed,
-            files.c.sha256 == sha256,
-            files.c.state == FileState.READY,
-            files.c.rows.is_distinct_from(0),
-        )
-        with self._engine.connect() as connection:
-            return connection.execute(query.limit(1)).first() is not None
+    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
+        """The newest record of each path that was not refused; paths nobody has heard of are left out."""
+        found: dict[str, FeedFile] = {}
+        for some in _portions(paths):
+            query = select(files).where(
+                files.c.feed == feed, files.c.path.in_(some), files.c.state != FileState.REFUSED
+            )
+            found.update((file.path, file) for file in self._select(query.order_by(files.c.id)))
+        return found
+
+    def contents(self, feed: str, hashes: Sequence[str]) -> set[str]:
+        """Those of these hashes under which a file with rows is loaded or to be loaded."""
+        found: set[str] = set()
+        for some in _portions(hashes):
+            query = select(files.c.sha256).where(
+                files.c.feed == feed,
+                files.c.sha256.in_(some),
+                files.c.state == FileState.READY,
+                files.c.rows.is_distinct_from(0),
+            )
+            with self._engine.connect() as connection:
+                found.update(connection.scalars(query))
+        return found
 
     def known_paths(self, feed: str) -> dict[str, tuple[int, int]]:
         """(size, modification time) of every path registered, the newest record of each."""
@@ -85,6 +104,39 @@ class FileLedger:
             .order_by(files.c.id)
         )
         return self._select(query)
+
+    def pending_first(self, table: str, *, upto: float, most: int) -> list[FeedFile]:
+        """As much of what is pending as decides over the next load of `most` files, however many there are.
+
+        These are the first files due, by time stamp and path, all punctuation, and of the files left out the one that
+        arrived first: punctuation that came after it has to wait for it.
+        """
+        waiting = (
+            select(files)
+            .join(loads, and_(loads.c.file_id == files.c.id, loads.c.table_name == table))
+            .where(loads.c.number.is_(None))
+        )
+        data = waiting.where(files.c.state == FileState.READY)
+        in_order = (files.c.timestamp.is_not(None), files.c.timestamp, files.c.path)
+        due = or_(files.c.timestamp.is_(None), files.c.timestamp <= upto)
+        first = self._select(data.where(due).order_by(*in_order).limit(most))
+        others = data.where(files.c.id.not_in([file.id for file in first])).order_by(files.c.id).limit(1)
+        punctuation = waiting.where(files.c.state == FileState.PUNCTUATION)
+        return [*first, *self._select(others), *self._select(punctuation.order_by(files.c.id))]
+
+    def pending_stamps(self, table: str, *, upto: float | None = None) -> set[float | None]:
+        """The smallest and the largest time stamp of what is pending, and None if something has no time stamp."""
+        stamp = files.c.timestamp
+        query = (
+            select(func.min(stamp), func.max(stamp), func.count(), func.count(stamp))
+            .join(loads, and_(loads.c.file_id == files.c.id, loads.c.table_name == table))
+            .where(loads.c.number.is_(None), files.c.state.in_(_LOADABLE))
+        )
+        if upto is not None:
+            query = query.where(or_(stamp.is_(None), stamp <= upto))
+        with self._engine.connect() as connection:
+            oldest, newest, count, stamped = connection.execute(query).one()
+        return ({oldest, newest} if stamped else set()) | ({None} if count > stamped else set())
 
     def pending_counts(self) -> dict[str, int]:
         query = (
@@ -121,9 +173,9 @@ class FileLedger:
         self, table: str, file_ids: Iterable[int], number: int, *, within: Connection | None = None
     ) -> None:
         with transaction(self._engine, within) as connection:
-            for file_id in file_ids:
+            for some in _portions(list(file_ids)):
                 connection.execute(
-                    update(loads).where(loads.c.table_name == table, loads.c.file_id == file_id).values(number=number)
+                    update(loads).where(loads.c.table_name == table, loads.c.file_id.in_(some)).values(number=number)
                 )
 
     def unload_after(self, table: str, number: int) -> None:
@@ -192,6 +244,23 @@ class FileLedger:
     def _select(self, query: Any) -> list[FeedFile]:
         with self._engine.connect() as connection:
             return [_file(row) for row in connection.execute(query).mappings()]
+
+
+def _drop_old_selves(connection: Connection, arrived: Sequence[FeedFile]) -> None:
+    """A quarantined file that comes again, mended, takes the place of its old self."""
+    for feed in {file.feed for file in arrived}:
+        for some in _portions([file.path for file in arrived if file.feed == feed]):
+            query = select(files.c.id).where(
+                files.c.feed == feed, files.c.path.in_(some), files.c.state == FileState.QUARANTINED
+            )
+            old = connection.scalars(query).all()
+            if old:
+                connection.execute(delete(loads).where(loads.c.file_id.in_(old)))
+                connection.execute(delete(files).where(files.c.id.in_(old)))
+
+
+def _portions(values: Sequence[ValueT]) -> Iterator[Sequence[ValueT]]:
+    return (values[start : start + _PORTION] for start in range(0, len(values), _PORTION))
 
 
 def _values(file: FeedFile) -> dict[str, Any]:

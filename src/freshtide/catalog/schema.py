@@ -27,6 +27,10 @@ metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 
+# Paths are ordered as Python orders them, whatever language the server speaks; SQLite does so by itself.
+_Path = Text(collation="C").with_variant(Text(), "sqlite")
+
+
 class _Sentence(TypeDecorator[str]):
     """A sentence for people. It may quote what a file holds, and not everything a file holds can be stored as text."""
 
@@ -44,7 +48,7 @@ files = Table(
     metadata,
     Column("id", _Id, primary_key=True, autoincrement=True),
     Column("feed", String(255), nullable=False),
-    Column("path", Text, nullable=False),
+    Column("path", _Path, nullable=False),
     Column("sha256", String(64), nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("modified_ns", BigInteger, nullable=False),

@@ -14,8 +14,7 @@ from freshtide.cli.output import JsonOption, console, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.clock import SystemClock
 from freshtide.core.errors import RunFailedError
-from freshtide.core.files import FileState
-from freshtide.feeds import retry
+from freshtide.feeds import retry_everywhere, verdicts
 from freshtide.observe import Places
 from freshtide.project import Project
 
@@ -78,12 +77,11 @@ def _set_aside(catalog: Catalog, kind: RequestKind, table: str) -> str:
 
 def _retry_here(project: Project, catalog: Catalog, path: str) -> str:
     """Look at the file again; the next run loads it if it is fine now."""
-    for file in catalog.files.in_state(FileState.QUARANTINED):
-        if file.path == path:
-            again = retry(project.feeds[file.feed], path, catalog.files, SystemClock().now())
-            catalog.files.register(again, [table.name for table in project.graph.for_feed(file.feed)])
-            return f"{path} is {again.state}." + (f" {again.reason}" if again.reason else "")
-    return f"{path} is not quarantined."
+    again = retry_everywhere(path, project.feeds, catalog.files, SystemClock().now())
+    catalog.files.register_all(
+        [(file, tuple(table.name for table in project.graph.for_feed(file.feed))) for file in again]
+    )
+    return verdicts(again)
 
 
 def _backfill_here(project: Project, table: str) -> str:

@@ -17,6 +17,7 @@ from freshtide.feeds.errors import (
 )
 from freshtide.feeds.feedset import FeedSet
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
+from freshtide.feeds.quarantine import retry_everywhere, verdicts
 from freshtide.feeds.settling import Signature
 from freshtide.feeds.timeformats import check_time_format, parser
 from freshtide.feeds.watching import FolderWatcher, SettledFile
@@ -42,4 +43,6 @@ __all__ = [
     "parser",
     "read_punctuation",
     "retry",
+    "retry_everywhere",
+    "verdicts",
 ]

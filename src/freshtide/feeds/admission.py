@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from freshtide.core.files import FeedFile, FileState
@@ -19,12 +20,12 @@ Findings = Inspection | UnreadableFileError
 class Ledger(Protocol):
     """What is remembered of the files that arrived before."""
 
-    def by_path(self, feed: str, path: str) -> FeedFile | None:
-        """The newest record of a path that was not refused."""
+    def by_paths(self, feed: str, paths: Sequence[str]) -> Mapping[str, FeedFile]:
+        """The newest record of each path that was not refused; unknown paths are left out."""
         ...
 
-    def has_content(self, feed: str, sha256: str) -> bool:
-        """Whether a READY file with rows and this content is registered in the feed."""
+    def contents(self, feed: str, hashes: Sequence[str]) -> set[str]:
+        """Those of the hashes under which a READY file with rows is registered in the feed."""
         ...
 
 
@@ -35,7 +36,7 @@ def admit(feed: Feed, settled: SettledFile, ledger: Ledger, now: float) -> FeedF
 
 def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
     """Judge a quarantined file again, even if only the feed's declaration has changed since."""
-    known = ledger.by_path(feed.name, path)
+    known = ledger.by_paths(feed.name, [path]).get(path)
     if known is None or known.state is not FileState.QUARANTINED:
         standing = "is not known" if known is None else f"is {known.state}"
         raise NotQuarantinedError(
@@ -67,7 +68,7 @@ def judge(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now
     """The verdict, from what was found in the file and what is known: no I/O."""
     if isinstance(found, VanishedFileError):
         return None
-    known = ledger.by_path(feed.name, settled.path)
+    known = ledger.by_paths(feed.name, [settled.path]).get(settled.path)
     if known is not None and known.sha256 == found.sha256 and found.sha256:
         return None  # touched, or seen again after a restart
     if known is not None and known.state is not FileState.QUARANTINED:
@@ -84,7 +85,7 @@ def _judge_as_new(feed: Feed, settled: SettledFile, found: Findings, ledger: Led
     if fault is not None:
         return _file(feed, settled, found, FileState.QUARANTINED, now=now, reason=fault)
     # A file without rows is the producer saying "nothing happened": each counts, alike as they are.
-    if feed.duplicates is Duplicates.SKIP and found.has_rows and ledger.has_content(feed.name, found.sha256):
+    if feed.duplicates is Duplicates.SKIP and found.has_rows and ledger.contents(feed.name, [found.sha256]):
         reason = "The same content has arrived before under another name."
         return _file(feed, settled, found, FileState.DUPLICATE, now=now, reason=reason)
     return _file(feed, settled, found, FileState.READY, now=now)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from freshtide.core.errors import Problem
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Feed
-from freshtide.feeds.admission import Findings, Ledger, examine, judge
+from freshtide.feeds.admission import Findings, Ledger, judge
 from freshtide.feeds.disk import Disk
 from freshtide.feeds.errors import UnreadableFileError
 from freshtide.feeds.inspection import check_feed
+from freshtide.feeds.reading import Examined, Reading, is_quick, read
 from freshtide.feeds.settling import Signature
-from freshtide.feeds.watching import FolderWatcher, SettledFile
+from freshtide.feeds.watching import FolderWatcher
 
 
 @dataclass(slots=True, kw_only=True)
 class _Watched:
     feed: Feed
     watcher: FolderWatcher
-    waiting: dict[str, tuple[SettledFile, Findings]] = field(default_factory=dict)
+    reading: Reading | None = None
+    """Files that take long to read; the folders are looked at again once they are done."""
+    waiting: dict[str, Examined] = field(default_factory=dict)
     """Read but not judged yet: they stay while the ledger cannot be asked."""
     fault: Problem | None = None
 
@@ -46,6 +51,7 @@ class FeedSet:
         disk: Disk | None = None,
     ) -> None:
         self._ledger = ledger
+        self._room = threading.Semaphore(os.cpu_count() or 1)
         self._watched: list[_Watched] = []
         for feed in feeds:
             check_feed(feed)
@@ -64,8 +70,14 @@ class FeedSet:
 
     @property
     def settling(self) -> bool:
-        """Whether files have been seen that time alone will settle."""
-        return any(watched.watcher.settling for watched in self._watched)
+        """Whether files have been seen that time alone will settle, or that are being read."""
+        return any(watched.reading is not None or watched.watcher.settling for watched in self._watched)
+
+    def close(self) -> None:
+        """Read no further file; those not handed out are seen again by the next set."""
+        for watched in self._watched:
+            if watched.reading is not None:
+                watched.reading.give_up()
 
     def poll(self, now: float) -> list[FeedFile]:
         """The files of all feeds to register, in the order they are to count as having arrived in."""
@@ -74,13 +86,14 @@ class FeedSet:
     def poll_each(self, now: float) -> Iterator[list[FeedFile]]:
         """The files to register, feed by feed, so that the first are loaded while the last are looked at.
 
+        What takes long to read is read on another thread and handed out by a later poll.
         Punctuation comes after data of the same poll: it promises about what arrives after it, and data
         that lay there beside it must not be taken for late.
         """
         for watched in self._watched:
             found: list[FeedFile] = []
             try:
-                found = _poll_one(watched, self._ledger, now)
+                found = self._poll_one(watched, now)
                 watched.fault = None
             except Exception as error:  # one bad feed must not stop the others: its files wait, it is reported
                 watched.fault = Problem(
@@ -90,39 +103,44 @@ class FeedSet:
             if found:
                 yield sorted(found, key=_arrival_order)
 
+    def _poll_one(self, watched: _Watched, now: float) -> list[FeedFile]:
+        feed = watched.feed
+        for settled, found in self._read(watched, now):
+            watched.waiting[settled.path] = settled, found
+        # The oldest of equal files is the original, the others are its duplicates.
+        examined = sorted(watched.waiting.values(), key=lambda pair: (_timestamp(pair[1]), pair[0].path))
+        batch = _Batch(self._ledger, feed, examined)
+        for settled, found in examined:
+            batch.add(judge(feed, settled, found, batch, now))
+        watched.waiting.clear()
+        return batch.files
 
-def _poll_one(watched: _Watched, ledger: Ledger, now: float) -> list[FeedFile]:
-    feed = watched.feed
-    for settled in watched.watcher.poll(now):
-        watched.waiting[settled.path] = settled, _examine(feed, settled)
-    batch = _Batch(ledger)
-    # The oldest of equal files is the original, the others are its duplicates.
-    for settled, found in sorted(watched.waiting.values(), key=lambda pair: (_timestamp(pair[1]), pair[0].path)):
-        batch.add(judge(feed, settled, found, batch, now))
-    watched.waiting.clear()
-    return batch.files
-
-
-def _examine(feed: Feed, settled: SettledFile) -> Findings:
-    try:
-        return examine(feed, settled)
-    except Exception as error:  # a file that trips the inspection itself is kept aside, not tried for ever
-        return UnreadableFileError(f"The file could not be inspected: {error!r}.")
+    def _read(self, watched: _Watched, now: float) -> list[Examined]:
+        if watched.reading is None:
+            settled = watched.watcher.poll(now)
+            if is_quick(settled):
+                return [read(watched.feed, file) for file in settled]
+            watched.reading = Reading(watched.feed, settled, self._room)
+        found = watched.reading.found
+        if found is None:
+            return []
+        watched.reading = None
+        return found
 
 
 class _Batch:
-    """The ledger, and on top of it the files of this poll, which it does not have yet."""
+    """What the ledger knows of these files, and on top of it the files judged so far, which it does not have yet."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._contents: set[str] = set()
+    def __init__(self, ledger: Ledger, feed: Feed, examined: list[Examined]) -> None:
+        self._known = ledger.by_paths(feed.name, [settled.path for settled, _ in examined])
+        self._contents = ledger.contents(feed.name, [found.sha256 for _, found in examined if found.sha256])
         self.files: list[FeedFile] = []
 
-    def by_path(self, feed: str, path: str) -> FeedFile | None:
-        return self._ledger.by_path(feed, path)
+    def by_paths(self, _feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
+        return {path: self._known[path] for path in paths if path in self._known}
 
-    def has_content(self, feed: str, sha256: str) -> bool:
-        return sha256 in self._contents or self._ledger.has_content(feed, sha256)
+    def contents(self, _feed: str, hashes: Sequence[str]) -> set[str]:
+        return self._contents.intersection(hashes)
 
     def add(self, file: FeedFile | None) -> None:
         if file is None:

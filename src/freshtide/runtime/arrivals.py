@@ -11,10 +11,12 @@ from freshtide.clock import SystemClock
 from freshtide.core.events import DataArrived, Event
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Table
 from freshtide.feeds import FeedSet
 
 _ASK_EVERY = 0.25
 _REGISTER_EVERY = 0.02
+_REGISTER_AT_ONCE = 1_000
 _ANNOUNCED = (FileState.READY, FileState.PUNCTUATION)
 
 
@@ -52,6 +54,7 @@ class ArrivalWatcher:
     def stop(self) -> None:
         self._stop.set()
         self._thread.join()
+        self._feeds.close()
 
     @property
     def quiet(self) -> bool:
@@ -95,19 +98,29 @@ class ArrivalWatcher:
         return bool(requests)
 
     def register(self, found: list[FeedFile]) -> None:
-        """Write arrivals into the catalog, then announce those that can be loaded."""
+        """Write arrivals into the catalog, then announce those that can be loaded.
+
+        Not more than so many at once: nobody else can write into the catalog meanwhile, and the first can be loaded.
+        """
         readers = {feed: tuple(t.name for t in self._graph.for_feed(feed)) for feed in {f.feed for f in found}}
-        for file in self._catalog.files.register_all([(file, readers[file.feed]) for file in found]):
-            for event in announcements(file, readers[file.feed], self._catalog):
-                self._events.put(event)
+        for start in range(0, len(found), _REGISTER_AT_ONCE):
+            some = found[start : start + _REGISTER_AT_ONCE]
+            for file in self._catalog.files.register_all([(file, readers[file.feed]) for file in some]):
+                if file.state in _ANNOUNCED:
+                    timestamp = _announced(file.timestamp, file.feed, self._catalog)
+                    for table in readers[file.feed]:
+                        self._events.put(DataArrived(table=table, timestamp=timestamp))
 
 
-def announcements(file: FeedFile, tables: tuple[str, ...], catalog: Catalog) -> list[DataArrived]:
-    """The events that tell the scheduler of a file."""
-    if file.state not in _ANNOUNCED:
+def pending_announcements(table: Table, catalog: Catalog, *, upto: float | None = None) -> list[DataArrived]:
+    """The events that tell the scheduler of all that waits for a table: its ends say as much as every file."""
+    if table.feed is None:
         return []
-    timestamp = file.timestamp
-    if timestamp is None:
-        # Its rows name no time, so it takes the table nowhere; it counts as the newest to be loaded at once.
-        timestamp = catalog.files.latest_timestamp(file.feed) or 0.0
-    return [DataArrived(table=table, timestamp=timestamp) for table in tables]
+    stamps = catalog.files.pending_stamps(table.name, upto=upto)
+    timestamps = {_announced(stamp, table.feed, catalog) for stamp in stamps}
+    return [DataArrived(table=table.name, timestamp=timestamp) for timestamp in sorted(timestamps)]
+
+
+def _announced(timestamp: float | None, feed: str, catalog: Catalog) -> float:
+    # Rows that name no time take the table nowhere; they count as the newest to be loaded at once.
+    return (catalog.files.latest_timestamp(feed) or 0.0) if timestamp is None else timestamp

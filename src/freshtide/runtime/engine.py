@@ -21,11 +21,10 @@ from freshtide.core.events import (
     TimerFired,
     UpdateFinished,
 )
-from freshtide.core.files import FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Feed
-from freshtide.feeds import FeedSet, retry
-from freshtide.runtime.arrivals import ArrivalWatcher, announcements
+from freshtide.feeds import FeedSet, retry_everywhere, verdicts
+from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
@@ -175,10 +174,8 @@ class Engine:
     def _announce_pending(self) -> None:
         """What was registered before this start and not loaded yet."""
         for table in self._graph.values():
-            if table.is_base:
-                for file in self._catalog.files.pending(table.name):
-                    for event in announcements(file, (table.name,), self._catalog):
-                        self._events.put(event)
+            for event in pending_announcements(table, self._catalog):
+                self._events.put(event)
 
     def _accept(self, request: Request) -> None:
         """Turn a request into an event; called on the arrivals' thread."""
@@ -214,12 +211,9 @@ class Engine:
 
     def _retry(self, path: str) -> str:
         """Take up a quarantined file again."""
-        for file in self._catalog.files.in_state(FileState.QUARANTINED):
-            if file.path == path:
-                again = retry(self._feeds[file.feed], path, self._catalog.files, self._clock.now())
-                self._arrivals.register([again])
-                return f"{path} is {again.state}." + (f" {again.reason}" if again.reason else "")
-        return f"{path} is not quarantined."
+        again = retry_everywhere(path, self._feeds, self._catalog.files, self._clock.now())
+        self._arrivals.register(again)
+        return verdicts(again)
 
     def _book_late_finishers(self) -> None:
         """Updates that finished while the loop was ending have been committed: count them too."""

@@ -16,7 +16,7 @@ from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.loads import LoadPlan, plan_load
 from freshtide.core.tables import Feed, SchemaChange, Table
-from freshtide.runtime.arrivals import announcements
+from freshtide.runtime.arrivals import pending_announcements
 from freshtide.runtime.recovery import after_update
 from freshtide.spark import UnreadableFilesError, UpdateExecutor, UpdateOutcome
 from freshtide.storage import Store, UpdateRecord
@@ -88,12 +88,7 @@ class UpdateWorker:
         """Files that the load should have taken and did not: there were too many at once."""
         if command.rebuild or len(done.files) < _FILES_PER_LOAD:
             return []
-        left = [
-            file
-            for file in self._catalog.files.pending(table.name)
-            if file.timestamp is None or file.timestamp <= command.upto
-        ]
-        return [event for file in left for event in announcements(file, (table.name,), self._catalog)]
+        return [*pending_announcements(table, self._catalog, upto=command.upto)]
 
     def _refresh(self, table: Table, command: StartUpdate) -> _Done:
         pool = _pool(command.track)
@@ -130,23 +125,22 @@ class UpdateWorker:
             return _plan_rebuild(table, feed, self._catalog.files.loaded(table.name), record)
         return plan_load(
             feed,
-            self._intact(self._catalog.files.pending(table.name)),
+            self._intact(table, command),
             upto=command.upto,
             freshness=record.freshness if record else None,
             safe=record.safe if record else None,
             most=_FILES_PER_LOAD,
         )
 
-    def _intact(self, files: list[FeedFile]) -> list[FeedFile]:
-        """Without the files that have changed or gone since they were registered; these are quarantined."""
-        intact = []
-        for file in files:
-            fault = _changed_since_arrival(file)
-            if fault is None:
-                intact.append(file)
-            else:
-                self._catalog.files.set_state(file.id, FileState.QUARANTINED, fault)
-        return intact
+    def _intact(self, table: Table, command: StartUpdate) -> list[FeedFile]:
+        """The next files to load; those that have changed or gone since they were registered are quarantined."""
+        while True:
+            files = self._catalog.files.pending_first(table.name, upto=command.upto, most=_FILES_PER_LOAD)
+            faults = {file.id: fault for file in files if (fault := _changed_since_arrival(file)) is not None}
+            if not faults:
+                return files
+            for file_id, fault in faults.items():
+                self._catalog.files.set_state(file_id, FileState.QUARANTINED, fault)
 
     def _feed_of(self, table: Table) -> Feed:
         assert table.feed is not None, f"{table.name} is not a base table"
