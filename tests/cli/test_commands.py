@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -264,6 +265,31 @@ def test_doctor_says_what_is_missing_and_what_to_do(shop: Path, tmp_path: Path) 
     missing = {finding["check"]: finding for finding in json.loads(done.stdout)}
     assert not missing["Java"]["ok"]
     assert "Install Java" in missing["Java"]["way_out"]
+
+
+@pytest.mark.parametrize("moment", ["the imports", "the start of Spark"])
+def test_ctrl_c_during_the_start_ends_it_with_a_word_and_leaves_no_process_behind(tmp_path: Path, moment: str) -> None:
+    folder = broken(tmp_path / "shop", "README.md", "")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "freshtide", "run", "--json"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    if moment == "the imports":
+        time.sleep(0.3)
+    else:
+        while not (folder / ".freshtide" / "spark.log").exists():
+            assert run.poll() is None, "the run has ended"
+            time.sleep(0.01)
+        time.sleep(0.5)  # into the launch of Java
+    os.killpg(run.pid, signal.SIGINT)
+    # The pipes are closed when Java has ended too, which inherits them.
+    told = run.communicate(timeout=120)[1]
+    assert run.returncode == 130
+    assert told == "Stopped. Nothing is lost.\n"
 
 
 def test_a_second_run_of_the_same_warehouse_is_refused(shop: Path) -> None:

@@ -1,8 +1,26 @@
 """Commands: puts everything together and speaks with people.
 
-Exit codes: 0 done, 1 a run failed or a promise is broken, 2 the project or the call is wrong.
+Exit codes: 0 done, 1 a run failed or a promise is broken, 2 the project or the call is wrong, 130 interrupted.
 """
 
-from freshtide.cli.app import main
+from __future__ import annotations
+
+import sys
 
 __all__ = ["main"]
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line, which is imported here: Ctrl-C may come as early as that."""
+    try:
+        from freshtide.cli.app import main as run
+
+        run()
+    except (KeyboardInterrupt, SystemExit) as ended:
+        # Within a command Typer has made an exit code of it.
+        if isinstance(ended, SystemExit) and ended.code != _INTERRUPTED:
+            raise
+        sys.stderr.write("Stopped. Nothing is lost.\n")
+        sys.exit(_INTERRUPTED)

@@ -54,8 +54,6 @@ def main() -> None:
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
     try:
         app()
-    except KeyboardInterrupt:
-        sys.exit(130)
     except FreshtideError as error:
         if debug:
             raise

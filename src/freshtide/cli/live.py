@@ -12,13 +12,14 @@ from rich.live import Live
 from rich.markup import escape
 from rich.text import Text
 
-from freshtide.cli.output import console
+from freshtide.cli.output import console, number_of
 from freshtide.cli.tables import status_table
 from freshtide.core.durations import format_duration
 from freshtide.runtime import EngineReport
 from freshtide.warehouse import Warehouse
 
 _REPORT_EVERY = 10.0
+_ENDING = "ending: running updates finish first (Ctrl-C again does not wait)"
 
 
 def run_in_foreground(
@@ -37,7 +38,7 @@ def run_in_foreground(
     clock = warehouse.workbench.clock
     began = clock.now()
     helper = threading.Thread(target=meanwhile, args=(stop,), daemon=True) if meanwhile else None
-    with _stopping_on_signals(stop), _View(warehouse, began, quiet=quiet):
+    with _stopping_on_signals(stop), _View(warehouse, began, stop, quiet=quiet):
         if helper:
             helper.start()
         report = warehouse.run(
@@ -52,9 +53,10 @@ def run_in_foreground(
 class _View:
     """A live table on a terminal, a line every now and then elsewhere."""
 
-    def __init__(self, warehouse: Warehouse, began: float, *, quiet: bool) -> None:
+    def __init__(self, warehouse: Warehouse, began: float, ending: threading.Event, *, quiet: bool) -> None:
         self._warehouse = warehouse
         self._began = began
+        self._ending = ending
         self._quiet = quiet
         self._live: Live | None = None
         self._stop = threading.Event()
@@ -64,7 +66,8 @@ class _View:
         if self._quiet:
             return
         if console.is_terminal:
-            self._live = Live(get_renderable=self._picture, console=console, refresh_per_second=3, transient=True)
+            # On a screen of its own: in the flow of the terminal, resizing would leave torn tables behind.
+            self._live = Live(get_renderable=self._picture, console=console, refresh_per_second=3, screen=True)
             self._live.__enter__()
         else:
             self._lines = threading.Thread(target=self._tell, daemon=True)
@@ -79,12 +82,18 @@ class _View:
 
     def _picture(self) -> RenderableType:
         status = self._warehouse.status()
-        running = format_duration(status.at - self._began)
+        updates = number_of(sum(table.updates for table in status.tables), "update")
+        parts = [format_duration(status.at - self._began), updates]
         troubled = sum(len(feed.troubled) for feed in status.feeds)
-        notice = f" · {troubled} files in trouble: `freshtide feeds`" if troubled else ""
-        foot = f"{running} · {sum(table.updates for table in status.tables)} updates{notice} · Ctrl-C stops"
-        title = f"Freshtide · {escape(status.name)}"
-        return Group(status_table(status, title=title), Text(foot, style="dim"))
+        if troubled:
+            parts.append(f"{number_of(troubled, 'file')} in trouble: `freshtide feeds`")
+        # Title, header and this line are always there.
+        most = max(1, console.height - 3)
+        if len(status.tables) > most:
+            parts.append(f"{len(status.tables) - most} more tables below")
+        parts.append(_ENDING if self._ending.is_set() else "Ctrl-C stops")
+        table = status_table(status, title=f"Freshtide · {escape(status.name)}", width=console.width, most=most)
+        return Group(table, Text(" · ".join(parts), style="dim", no_wrap=True, overflow="ellipsis"))
 
     def _tell(self) -> None:
         while not self._stop.wait(_REPORT_EVERY):
@@ -92,7 +101,9 @@ class _View:
             updates = sum(table.updates for table in status.tables)
             pending = sum(table.pending for table in status.tables)
             behind = ", ".join(table.name for table in status.broken) or "none"
-            console.print(f"{updates} updates so far, {pending} pending; beyond their target lag: {behind}")
+            console.print(
+                f"{number_of(updates, 'update')} so far, {pending} pending; beyond their target lag: {behind}"
+            )
 
 
 class _stopping_on_signals:  # noqa: N801 - reads as the phrase it is used in

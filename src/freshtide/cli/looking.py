@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from freshtide.catalog import RunLock
-from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json
+from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, number_of, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
 from freshtide.cli.tables import counts_table, status_table
 from freshtide.clock import SystemClock
@@ -62,10 +62,12 @@ def status(
     elif counts:
         console.print(counts_table(counted))
     else:
-        console.print(status_table(now))
+        console.print(status_table(now, width=console.width))
         troubled = [file for feed in now.feeds for file in feed.troubled]
         if troubled:
-            console.print(f"[yellow]{len(troubled)} files in trouble: `freshtide feeds` tells why.[/yellow]")
+            console.print(
+                f"[yellow]{number_of(len(troubled), 'file')} in trouble: `freshtide feeds` tells why.[/yellow]"
+            )
     if svg is not None:
         console.save_svg(str(svg), title=f"freshtide status · {now.name}")
     if any(count.unaccounted for count in counted):

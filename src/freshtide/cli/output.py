@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -14,8 +15,19 @@ from rich.markup import escape
 from freshtide.core.durations import format_duration
 from freshtide.core.errors import FreshtideError, Problem, ProjectError
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+# Into a file or a pipe goes what a wide terminal would show: nobody can widen those.
+_WIDE = 160
+
+
+def _console(*, stderr: bool = False) -> Console:
+    made = Console(stderr=stderr, highlight=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _WIDE
+    return made
+
+
+console = _console()
+errors = _console(stderr=True)
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 SelectOption = Annotated[
@@ -39,12 +51,15 @@ def failed_project(error: ProjectError) -> None:
     """Everything that is wrong with a project."""
     for problem in error.problems:
         print_problem(problem)
-    count = len(error.problems)
-    errors.print(f"[red]{count} problem{'s' if count > 1 else ''}.[/red] Nothing was run.")
+    errors.print(f"[red]{number_of(len(error.problems), 'problem')}.[/red] Nothing was run.")
 
 
 def fail(error: FreshtideError) -> None:
     print_problem(Problem(message=error.message, way_out=error.way_out))
+
+
+def number_of(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def duration(value: float | None) -> str:

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from freshtide.catalog import RunLock
-from freshtide.cli.output import JsonOption, console, duration, errors, print_json
+from freshtide.cli.output import JsonOption, console, duration, errors, number_of, print_json
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.core.durations import parse_duration
 from freshtide.observe import Places
@@ -42,11 +42,13 @@ def run(
     else:
         from freshtide.cli.tables import status_table
 
-        console.print(status_table(status))
-        console.print(f"{report.updates} updates.", end=" ")
+        console.print(status_table(status, width=console.width))
+        console.print(f"{number_of(report.updates, 'update')}.", end=" ")
         troubled = [file for feed in status.feeds for file in feed.troubled]
         if troubled:
-            console.print(f"[yellow]{len(troubled)} files in trouble: `freshtide feeds` tells why.[/yellow]", end="")
+            console.print(
+                f"[yellow]{number_of(len(troubled), 'file')} in trouble: `freshtide feeds` tells why.[/yellow]", end=""
+            )
         console.print()
         for table, reason in report.failed.items():
             errors.print(f"[red]●[/red] '{table}' failed: {escape(reason)}", soft_wrap=True)

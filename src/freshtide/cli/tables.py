@@ -2,40 +2,85 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from freshtide.cli.output import duration
 from freshtide.core.instants import datetime_of
 from freshtide.observe import RowCount, TableReport, WarehouseStatus
 
+_JUSTIFY: dict[str, Literal["left", "right"]] = {
+    "Table": "left",
+    "Stale": "right",
+    "Target": "right",
+    "Fresh up to": "left",
+    "Waiting": "right",
+    "Updates": "right",
+    "Mean": "right",
+    "Now": "left",
+}
+_GAP = 2
+# Given up one after the other where a terminal is too narrow for them and for enough of the names.
+_DISPENSABLE = ("Mean", "Updates", "Target", "Fresh up to", "Waiting")
+_ENOUGH_OF_A_NAME = 24
+_ENOUGH_OF_NOW = 14
 
-def status_table(status: WarehouseStatus, *, title: str | None = None) -> Table:
-    """Every table with staleness, target lag, freshness, what waits and what runs."""
+
+def status_table(
+    status: WarehouseStatus, *, title: str | None = None, width: int | None = None, most: int | None = None
+) -> Table:
+    """Every table with staleness, target lag, freshness, what waits and what runs.
+
+    Within a width, names are shortened rather than figures. With `most`, only so many tables are shown.
+    """
+    rows = [_cells(report, status.at) for report in status.tables[:most]]
+    columns = _fitted(rows, width)
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for name, justify in (
-        ("Table", "left"),
-        ("Stale", "right"),
-        ("Target", "right"),
-        ("Fresh up to", "left"),
-        ("Waiting", "right"),
-        ("Updates", "right"),
-        ("Mean", "right"),
-        ("Now", "left"),
-    ):
-        table.add_column(name, justify=justify, no_wrap=name != "Now")  # type: ignore[arg-type]
-    for report in status.tables:
-        table.add_row(
-            "  " * report.level + report.name,
-            _staleness(report),
-            duration(report.target_lag),
-            "–" if report.freshness is None else _moment(report.freshness, status.at),
-            str(report.pending or "–"),
-            str(report.updates),
-            "–" if report.mean_seconds is None else f"{report.mean_seconds:.2f}s",
-            _doing(report, status.at),
-        )
+    for name in columns:
+        table.add_column(name, justify=_JUSTIFY[name], no_wrap=True)
+    for row in rows:
+        table.add_row(*(row[name] for name in columns))
     return table
+
+
+def _cells(report: TableReport, now: float) -> dict[str, Text]:
+    cells = {
+        "Table": "  " * report.level + report.name,
+        "Stale": _staleness(report),
+        "Target": duration(report.target_lag),
+        "Fresh up to": "–" if report.freshness is None else _moment(report.freshness, now),
+        "Waiting": str(report.pending or "–"),
+        "Updates": str(report.updates),
+        "Mean": "–" if report.mean_seconds is None else f"{report.mean_seconds:.2f}s",
+        "Now": _doing(report, now),
+    }
+    return {name: Text.from_markup(cell) for name, cell in cells.items()}
+
+
+def _fitted(rows: list[dict[str, Text]], width: int | None) -> list[str]:
+    """The columns there is room for; names and what is going on are cut to the rest of the width."""
+    columns = list(_JUSTIFY)
+    if width is None:
+        return columns
+    needed = {name: max([len(name), *(row[name].cell_len for row in rows)]) for name in columns}
+    now = min(needed["Now"], _ENOUGH_OF_NOW)
+
+    def room() -> int:
+        """What is left for the names."""
+        return width - now - _GAP - sum(needed[name] + _GAP for name in columns if name not in {"Table", "Now"})
+
+    for name in _DISPENSABLE:
+        if room() < min(needed["Table"], _ENOUGH_OF_A_NAME):
+            columns.remove(name)
+    names = max(1, min(needed["Table"], room()))
+    now += max(0, room() - names)
+    for row in rows:
+        row["Table"].truncate(names, overflow="ellipsis")
+        row["Now"].truncate(now, overflow="ellipsis")
+    return columns
 
 
 def counts_table(counts: list[RowCount]) -> Table:
