@@ -72,3 +72,29 @@ def test_the_timestamp_of_a_json_file_is_its_largest_readable_time(moments: list
 def naive_latest(moments: list[datetime | None]) -> float | None:
     aware = [moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in moments if moment]
     return max(aware).timestamp() if aware else None
+
+
+DIGITS = st.integers(0, 25).map("{:02d}".format)
+# Mostly times, and now and then what only looks like one: a 13th month, a 25th hour.
+ALIKE = st.tuples(
+    st.sampled_from(["2026-", "1999-", "2026"]),
+    st.tuples(DIGITS, st.sampled_from(["-", ""]), DIGITS).map("".join),
+    st.sampled_from(["T", " ", "1", ""]),
+    st.tuples(DIGITS, DIGITS).map(":".join),
+    st.sampled_from(["", ":07", ":07.5", ":08.123456", ":08,5"]),
+    st.sampled_from(["", "Z", "+00:00", "+11:30", "-11:30", "+0130"]),
+).map("".join)
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(st.lists(st.one_of(ALIKE, MOMENT.map(str), st.sampled_from(['"2030-01-01"', " 2030-01-01", "none", ""]))))
+def test_the_largest_time_is_found_among_times_of_all_shapes(times: list[str]) -> None:
+    found = inspected("a.csv", "time\n" + "".join(f"{time},\n" for time in times))
+    assert found.timestamp == naive_latest([parsed(time.strip('"')) for time in times])
+
+
+def parsed(time: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(time.strip())
+    except ValueError:
+        return None

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from freshtide.feeds.ranking import ranked_iso_times
+from freshtide.feeds.timeformats import parser
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
@@ -18,18 +21,29 @@ class Content:
 class LatestTime:
     """The largest of the times that can be read; the others are for the loader to reject."""
 
-    def __init__(self, parse: Callable[[str], float]) -> None:
-        self._parse = parse
+    def __init__(self, time_format: str | None) -> None:
+        self._parse = parser(time_format)
+        self._is_iso = time_format is None
         self.instant: float | None = None
 
     def see(self, values: Iterable[str]) -> None:
-        latest = float("-inf") if self.instant is None else self.instant
-        parse = self._parse
         for value in values:
-            try:
-                instant = parse(value)
-            except (ValueError, OverflowError):
-                continue
-            latest = max(latest, instant)
-        if latest != float("-inf"):
-            self.instant = latest
+            self._see_one(value)
+
+    def see_fields(self, fields: Iterable[bytes], text_of: Callable[[bytes], str]) -> None:
+        """The same for fields as they stand in a file, of which as few as possible are turned into text and parsed."""
+        if not self._is_iso:
+            self.see(map(text_of, fields))
+            return
+        for group in ranked_iso_times(fields):
+            any(self._see_one(text_of(field)) for field in group)
+
+    def _see_one(self, value: str) -> bool:
+        """Whether the value is a time."""
+        try:
+            instant = self._parse(value)
+        except (ValueError, OverflowError):
+            return False
+        if self.instant is None or instant > self.instant:
+            self.instant = instant
+        return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from freshtide.core.tables import Feed
 from freshtide.feeds.content import Content, LatestTime
@@ -84,7 +84,7 @@ def _read_lines(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
                 column = _TimeColumn(splitter, feed, columns)
         rows += len(lines)
         if column is not None and latest is not None:
-            latest.see(column.values(lines))
+            latest.see_fields(column.fields(lines), splitter.value)
     return Content(rows=rows, columns=columns, latest=latest.instant if latest else None)
 
 
@@ -96,18 +96,15 @@ class _TimeColumn:
         self._index = columns.index(feed.time_column)
         self._pattern = splitter.field_at(self._index)
 
-    def values(self, lines: list[bytes]) -> Iterable[str]:
-        """The distinct values of the column in these lines; lines too short to have it are left out."""
+    def fields(self, lines: list[bytes]) -> set[bytes]:
+        """The distinct fields of the column in these lines; lines too short to have it are left out."""
         delimiter, quote, index = self._splitter.delimiter, self._splitter.quote, self._index
-        fields: set[bytes] = set()
-        for line in lines:
-            if not quote or quote not in line:
-                parts = line.split(delimiter, index + 1)
-                if len(parts) > index:
-                    fields.add(parts[index])
-            elif (match := self._pattern.match(line)) is not None:
-                fields.add(match[1])
-        return map(self._splitter.value, fields)
+        plain = [line for line in lines if quote not in line] if quote else lines
+        fields = {parts[index] for line in plain if len(parts := line.split(delimiter, index + 1)) > index}
+        if len(plain) < len(lines):
+            matches = (self._pattern.match(line) for line in lines if quote in line)
+            fields.update(match[1] for match in matches if match is not None)
+        return fields
 
 
 def _read_records(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:

@@ -18,7 +18,7 @@ from freshtide.feeds.filenames import name_pattern
 from freshtide.feeds.jsonfiles import read_json
 from freshtide.feeds.parquetfiles import check_magic, read_parquet
 from freshtide.feeds.rawfiles import RawFile
-from freshtide.feeds.timeformats import check_time_format, parser
+from freshtide.feeds.timeformats import check_time_format
 from freshtide.feeds.watching import SettledFile
 
 _LONGEST_PUNCTUATION = 1_024
@@ -134,7 +134,7 @@ def _content(feed: Feed, settled: SettledFile, raw: RawFile) -> Content:
             tail = (tail + chunk[-4:])[-4:]
         check_magic(settled.size, head, tail)
         return read_parquet(feed, settled.path, with_latest=with_latest)
-    latest = LatestTime(parser(feed.time_format)) if with_latest else None
+    latest = LatestTime(feed.time_format) if with_latest else None
     read = read_csv if feed.format is FileFormat.CSV else read_json
     return read(feed, raw, latest)
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from freshtide.core.tables import Feed
 from freshtide.feeds.content import Content, LatestTime
 from freshtide.feeds.errors import UnreadableFileError
-from freshtide.feeds.timeformats import epoch_instant, instant_of, is_epoch, parser
+from freshtide.feeds.timeformats import epoch_instant, instant_of, is_epoch
 
 _MAGIC = b"PAR1"
 _MICROS_PER_DAY = 86_400_000_000
@@ -130,7 +130,7 @@ def _largest(instants: Iterable[float | None]) -> float | None:
 
 
 def _latest_text(feed: Feed, texts: list[str]) -> float | None:
-    latest = LatestTime(parser(feed.time_format))
+    latest = LatestTime(feed.time_format)
     latest.see(texts)
     return latest.instant
 
