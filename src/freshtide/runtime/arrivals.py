@@ -15,8 +15,12 @@ from freshtide.core.tables import Table
 from freshtide.feeds import FeedSet
 
 _ASK_EVERY = 0.25
-_REGISTER_EVERY = 0.02
 _REGISTER_AT_ONCE = 1_000
+# What is found first is announced soon, so that no track idles; later on fewer transactions count for more.
+_REGISTER_FIRST, _REGISTER_EVERY = 0.005, 0.02
+# Looking takes at most one part in so many of the time, unless that is less often than the project asks for.
+_PAUSE_PER_LOOK = 50
+_SHORTEST_PAUSE = 0.01
 _ANNOUNCED = (FileState.READY, FileState.PUNCTUATION)
 
 
@@ -64,23 +68,28 @@ class ArrivalWatcher:
     def _run(self) -> None:
         try:
             while not self._stop.is_set():
+                begun = self._clock.now()
                 self._look()
-                self._stop.wait(self._poll)
+                self._stop.wait(self._pause(took=self._clock.now() - begun))
         except BaseException as error:
             self.fault = error
+
+    def _pause(self, *, took: float) -> float:
+        """Few feeds are looked at more often than they have to be: what arrives in them waits for nothing else."""
+        return min(self._poll, max(_SHORTEST_PAUSE, took * _PAUSE_PER_LOOK))
 
     def _look(self) -> None:
         now = self._clock.now()
         asked = self._ask(now)
         found: list[FeedFile] = []
-        registered_at = now
+        registered_at, interval = now, _REGISTER_FIRST
         for files in self._feeds.poll_each(now):
             self._quiet.clear()
             found += files
             # The first are loaded while the last are still looked at, without a transaction for each.
-            if self._clock.now() - registered_at > _REGISTER_EVERY:
+            if self._clock.now() - registered_at > interval:
                 self.register(found)
-                found, registered_at = [], self._clock.now()
+                found, registered_at, interval = [], self._clock.now(), _REGISTER_EVERY
         if found:
             self.register(found)
         elif registered_at == now and not asked and not self._feeds.settling:
