@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
+from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
 from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
@@ -65,24 +65,28 @@ class UpdateWorker:
             self._catalog.updates.fail(update, at=self._clock.now(), error=reason)
             self._catalog.tables.count_failure(table.name)
             return [UpdateFailed(table=table.name, track=command.track, reason=reason)]
-        finished = self._book(table, command, done, update=update, started=started)
+        row = self._book(table, done, update=update, started=started)
+        if done.outcome is not None:
+            self._executor.tidy(table.name)
+        finished = UpdateFinished(
+            table=table.name,
+            track=command.track,
+            freshness=row.freshness,
+            safe=row.safe,
+            seconds=self._clock.now() - started,
+            revised=done.outcome is not None and done.outcome.record.revised_from is not None,
+        )
         return [finished, *self._left_over(table, command, done)]
 
-    def _book(self, table: Table, command: StartUpdate, done: _Done, *, update: int, started: float) -> UpdateFinished:
+    def _book(self, table: Table, done: _Done, *, update: int, started: float) -> TableRow:
+        """Write down what came of an update; the table's row after it."""
         row = self._catalog.tables.get(table.name)
         now = self._clock.now()
         if done.outcome is not None:
             row = after_update(row, done.outcome.record, done.outcome.version, took=now - started)
         rows = done.outcome.rows if done.outcome else 0
         self._catalog.book_update(row, update, file_ids=[file.id for file in done.files], rows=rows, at=now)
-        return UpdateFinished(
-            table=table.name,
-            track=command.track,
-            freshness=row.freshness,
-            safe=row.safe,
-            seconds=now - started,
-            revised=done.outcome is not None and done.outcome.record.revised_from is not None,
-        )
+        return row
 
     def _left_over(self, table: Table, command: StartUpdate, done: _Done) -> list[Event]:
         """Files that the load should have taken and did not: there were too many at once."""

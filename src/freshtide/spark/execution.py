@@ -82,7 +82,7 @@ class UpdateExecutor:
             large_update=self._large_update,
             clock=self._clock,
         )
-        return self._finish(table, lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild))
+        return _outcome(lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild))
 
     def refresh(self, name: str, upto: float, *, pool: str, rebuild: bool = False) -> UpdateOutcome:
         """Bring a derived table to a cut."""
@@ -96,10 +96,7 @@ class UpdateExecutor:
             large_update=self._large_update,
             clock=self._clock,
         )
-        return self._finish(
-            table,
-            lambda: maintainer.refresh(micros(upto), definition=self._definitions[name], rebuild=rebuild),
-        )
+        return _outcome(lambda: maintainer.refresh(micros(upto), definition=self._definitions[name], rebuild=rebuild))
 
     def states(self, pool: str) -> TableStates:
         """Readable states of all tables, in the calling thread's session."""
@@ -111,19 +108,13 @@ class UpdateExecutor:
     def _session(self, pool: str) -> SparkSession:
         return self._tracks.session(pool)
 
-    def _finish(self, table: Table, update: Callable[[], Snapshot]) -> UpdateOutcome:
+    def tidy(self, name: str) -> None:
+        """Housekeeping, after an update has been booked: nobody waits for it but the table's next update."""
         try:
-            snapshot = update()
-        except SPARK_ERRORS as error:
-            raise UpdateError(plain_words(error)) from error
-        record = snapshot.record
-        assert record is not None, "a commit carries its record"
-        try:
-            self._tidy(table)
+            self._tidy(self._graph[name])
         except Exception:
             # The update has landed: what went wrong afterwards must not make it look as if it had not.
-            _logger.warning("Housekeeping of '%s' failed; it is tried again later.", table.name, exc_info=True)
-        return UpdateOutcome(record=record, version=snapshot.version, rows=snapshot.rows)
+            _logger.warning("Housekeeping of '%s' failed; it is tried again later.", name, exc_info=True)
 
     def _tidy(self, table: Table) -> None:
         """Housekeeping that keeps the thousandth update as quick as the first."""
@@ -150,3 +141,13 @@ class UpdateExecutor:
 
     def _stored(self, table: Table) -> StoredTable:
         return self._store.table(table.name, time_column=table.time_column)
+
+
+def _outcome(update: Callable[[], Snapshot]) -> UpdateOutcome:
+    try:
+        snapshot = update()
+    except SPARK_ERRORS as error:
+        raise UpdateError(plain_words(error)) from error
+    record = snapshot.record
+    assert record is not None, "a commit carries its record"
+    return UpdateOutcome(record=record, version=snapshot.version, rows=snapshot.rows)

@@ -56,6 +56,8 @@ class StoredTable:
         self.name = folder.name
         self.time_column = time_column
         self._handle: DeltaTable | None = None
+        self._is_behind = False
+        """Whether the handle has still to take note of our own last commit."""
         self._current: Snapshot | None = None
         self._recent: deque[Snapshot] = deque(maxlen=_RECENT_SNAPSHOTS)
         self._checkpointed = self._vacuumed = 0
@@ -73,6 +75,7 @@ class StoredTable:
 
     def open(self) -> Snapshot | None:
         """Read the log as far as it is whole; all that is ever changed on disk is an unreadable checkpoint."""
+        self._is_behind = False
         if not deltalog.exists(self.folder):
             self._handle = self._current = None
             return None
@@ -202,12 +205,12 @@ class StoredTable:
                 post_commithook_properties=_NO_HOOKS,
             )
         self._handle = self._reopened()
-        self._sync_log(self._handle)
+        self._sync_log(self._handle.version())
         self._forget_recent(lambda snapshot: snapshot.number > number)
         self._install(self._snapshot_of(self._handle))
 
     def keep_house(self, retention: float) -> None:
-        """Every so many commits: a checkpoint, so that opening is quick, and the deletion of unused files."""
+        """Take note of the last commit; every so many: a checkpoint, so that opening is quick, and a vacuum."""
         version = self._opened().version()
         if version - self._checkpointed >= _CHECKPOINT_EVERY:
             self.checkpoint()
@@ -237,7 +240,7 @@ class StoredTable:
     def _landed(self, number: int) -> bool:
         if self._handle is None:
             return False
-        landed = self._handle.transaction_version(_APPLICATION)
+        landed = self._opened().transaction_version(_APPLICATION)
         return landed is not None and landed >= number
 
     def _prepare_schema(self, change: Change, schema: Schema) -> None:
@@ -261,7 +264,7 @@ class StoredTable:
         handle, current = self._opened(), self._known()
         handle.alter.add_columns(fields, post_commithook_properties=_NO_HOOKS)
         handle.update_incremental()
-        sync_files([deltalog.commit_path(self.folder, handle.version())])
+        self._sync_log(handle.version())
         self._install(self._snapshot_of(handle, current.record))
 
     def _send(self, change: Change, schema: Schema) -> None:
@@ -286,10 +289,11 @@ class StoredTable:
             self._repartition(change, schema, properties)
             return
         gone = () if change.replace_all else removed(change.remove, change.at)
-        self._handle.create_write_transaction(
+        handle = self._opened()
+        handle.create_write_transaction(
             [*gone, *added(change.add)],
             "overwrite" if change.replace_all else "append",
-            schema if change.replace_all else self._handle.schema(),
+            schema if change.replace_all else handle.schema(),
             list(change.partition_by),
             commit_properties=properties,
             post_commithook_properties=_NO_HOOKS,
@@ -316,7 +320,7 @@ class StoredTable:
     def _advance(self, change: Change) -> Snapshot:
         if self._current is None or change.replace_all:
             self._handle = self._reopened()
-            self._sync_log(self._handle)
+            self._sync_log(self._handle.version())
             self._install(self._snapshot_of(self._handle, change.record))
             return self._known()
         return self._landed_snapshot(change.add, change.remove, change.record)
@@ -325,15 +329,17 @@ class StoredTable:
         self, add: tuple[DataFile, ...], remove: tuple[DataFile, ...], record: UpdateRecord | None
     ) -> Snapshot:
         """The snapshot after our own commit: the old one with the change applied, no log replay needed."""
-        handle, current = self._opened(), self._known()
-        handle.update_incremental()
-        self._sync_log(handle)
+        current = self._known()
+        # A commit without retries is the next version or none.
+        version = self._opened().version() + 1
+        self._is_behind = True
+        self._sync_log(version)
         gone = {file.path for file in remove}
         kept = tuple(file for file in current.files if file.path not in gone) if gone else current.files
         self._install(
             Snapshot(
                 folder=self.folder,
-                version=handle.version(),
+                version=version,
                 schema=current.schema,
                 spark_schema=current.spark_schema,
                 partition_by=current.partition_by,
@@ -343,8 +349,8 @@ class StoredTable:
         )
         return self._known()
 
-    def _sync_log(self, handle: DeltaTable) -> None:
-        sync_files([deltalog.commit_path(self.folder, handle.version())])
+    def _sync_log(self, version: int) -> None:
+        sync_files([deltalog.commit_path(self.folder, version)])
 
     def _install(self, snapshot: Snapshot) -> None:
         if snapshot.record is not None and snapshot.record.revised_from is not None:
@@ -362,7 +368,11 @@ class StoredTable:
         return self._current
 
     def _opened(self) -> DeltaTable:
+        """The handle, caught up with our own commits: that takes as long as committing, so it waits until needed."""
         assert self._handle is not None, "a table is changed before it was created"
+        if self._is_behind:
+            self._handle.update_incremental()
+            self._is_behind = False
         return self._handle
 
     def _reopened(self, version: int | None = None) -> DeltaTable:
