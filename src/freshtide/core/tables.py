@@ -133,6 +133,15 @@ class SqlQuery:
     first_line: int = 1
     """Line of the file at which the text starts."""
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether it is just `SELECT * FROM source`: the rows of its only source as they are."""
+        if len(self.references) != 1 or self.references[0].aliased:
+            return False
+        (reference,) = self.references
+        before, after = self.text[: reference.start], self.text[reference.end :]
+        return before.upper().split() == ["SELECT", "*", "FROM"] and not after.strip()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionQuery:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import reduce
 
@@ -18,7 +18,7 @@ from pyspark.sql import functions as sf
 
 from freshtide.core.loads import LoadItem
 from freshtide.core.tables import Column, Feed, FileFormat
-from freshtide.spark.queries import VIEW, Narrowed
+from freshtide.spark.queries import Narrowed
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import CONTENT, reason
 from freshtide.spark.schemas import feed_schema, quoted
@@ -59,11 +59,11 @@ class Batch:
     def late_rows(self) -> Narrowed:
         return self._rows(f"NOT ({self.unfit}) AND ({self.late})")
 
-    def rejected(self, session: SparkSession) -> DataFrame:
+    def rejected(self) -> DataFrame:
         """File, content and reason of the rows that do not fit. The batch must have been read with files."""
         as_read = sf.to_json(sf.struct(*(quoted(column.name) for column in self.columns)))
         return (
-            self.parsed.as_frame(session)
+            self.parsed.as_frame()
             .where(self.unfit)
             .select(
                 sf.expr(_PLAIN_PATH).alias("file"),
@@ -72,19 +72,17 @@ class Batch:
             )
         )
 
-    def tally(self, session: SparkSession) -> dict[Verdict, int]:
+    def tally(self) -> dict[Verdict, int]:
         """How many rows got which verdict."""
         verdict = (
             f"CASE WHEN {self.unfit} THEN {int(Verdict.REJECTED)} "
             f"WHEN {self.late} THEN {int(Verdict.LATE)} ELSE {int(Verdict.GOOD)} END AS {_VERDICT}"
         )
-        counted = self.parsed.as_frame(session).selectExpr(verdict).groupBy(_VERDICT).count().collect()
+        counted = self.parsed.as_frame().selectExpr(verdict).groupBy(_VERDICT).count().collect()
         return {Verdict(row[_VERDICT]): row["count"] for row in counted}
 
     def _rows(self, condition: str) -> Narrowed:
-        names = ", ".join(quoted(column.name) for column in self.columns)
-        text = f"SELECT {names} FROM ({self.parsed.text}) WHERE {condition}"
-        return Narrowed(frame=self.parsed.frame, text=text)
+        return replace(self.parsed, columns=tuple(quoted(column.name) for column in self.columns), condition=condition)
 
 
 # The metadata column spells a path as a URI; users know it as a path.
@@ -118,11 +116,10 @@ def read_batch(
     if len(parts) == 1:
         (parsed,) = parts
     elif parts:
-        united = reduce(DataFrame.unionByName, [part.as_frame(session) for part in parts])
-        parsed = Narrowed(frame=united, text=f"SELECT * FROM {VIEW}")
+        parsed = Narrowed(frame=reduce(DataFrame.unionByName, [part.as_frame() for part in parts]))
     else:
-        marks = ", ".join(f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, _FILE))
-        parsed = Narrowed(frame=empty_frame(session, feed_schema(feed, extra)), text=f"SELECT *, {marks} FROM {VIEW}")
+        marks = (f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, _FILE))
+        parsed = Narrowed(frame=empty_frame(session, feed_schema(feed, extra)), values=("*", *marks))
     late = _NEVER
     if limits:
         parsed, late_upto = _late_limits(session, parsed, limits, several)
@@ -160,9 +157,9 @@ def _parsed(
     raw = _reader(session, feed, present).load([_escaped(path) for path in paths])
     if named:
         # The hidden column is there for the frame itself only, not through a view of it.
-        selected = raw.selectExpr(*values, f"_metadata.file_path AS {_FILE}")
-        return Narrowed(frame=selected, text=f"SELECT * FROM {VIEW}")
-    return Narrowed(frame=raw, text=f"SELECT {', '.join(values)} FROM {VIEW}")
+        return Narrowed(frame=raw.selectExpr(*values, f"_metadata.file_path AS {_FILE}"))
+    as_read = [*(quoted(column.name) for column in present), CONTENT]
+    return Narrowed(frame=raw) if values == as_read else Narrowed(frame=raw, values=tuple(values))
 
 
 def _reader(session: SparkSession, feed: Feed, columns: list[Column]) -> DataFrameReader:
@@ -228,8 +225,7 @@ def _late_limits(
         pairs = ", ".join(f"{_literal(uri)}, {upto}L" for uri, upto in by_uri.items())
         return parsed, f"try_element_at(map({pairs}), {_FILE})"
     table = session.createDataFrame(list(by_uri.items()), f"{_FILE} string, {_LATE_UPTO} bigint")
-    joined = parsed.as_frame(session).join(sf.broadcast(table), _FILE, "left")
-    return Narrowed(frame=joined, text=f"SELECT * FROM {VIEW}"), _LATE_UPTO
+    return Narrowed(frame=parsed.as_frame().join(sf.broadcast(table), _FILE, "left")), _LATE_UPTO
 
 
 def _file_uri(session: SparkSession, path: str) -> str:

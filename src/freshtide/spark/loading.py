@@ -137,10 +137,10 @@ class BaseTableLoader:
         if None not in expected and sum(rows or 0 for rows in expected) == written.rows:
             return _Sides(counts=Counts(read=written.rows, loaded=written.rows))
         batch = self._read(plan.items)
-        found = batch.tally(self._session)
+        found = batch.tally()
         rejected = late = None
         if found.get(Verdict.REJECTED):
-            rejected = self._write(batch.rejected(self._session), self._rejects, number, plan)
+            rejected = self._write(batch.rejected(), self._rejects, number, plan)
         if found.get(Verdict.LATE):
             late_rows = evaluate(self._session, self._table.query, [batch.late_rows()])
             late = self._write(late_rows, self._late, number, plan)
@@ -194,7 +194,7 @@ class BaseTableLoader:
         reasons = []
         for item in items:
             try:
-                self._read([item]).tally(self._session)
+                self._read([item]).tally()
             except AnalysisException:
                 raise  # That is about the query or the schema, not about the file.
             except SPARK_ERRORS as error:

@@ -29,35 +29,38 @@ def source_names(query: Query) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowed:
-    """A frame with SQL around it: `text` is a SELECT from VIEW.
+    """Some rows of a frame, with some values computed from each; both are SQL, `columns` and `condition` of the values.
 
     Put into a larger query as text it is analysed once, together with that; each step of a chain of DataFrames is
-    analysed by itself, which for small updates takes as long as the work.
+    analysed by itself, which for small updates takes as long as the work. By itself it is better off as a frame:
+    a view to select from costs more than two such steps.
     """
 
     frame: DataFrame
-    text: str
+    values: tuple[str, ...] = ("*",)
+    columns: tuple[str, ...] = ("*",)
+    condition: str | None = None
 
-    def as_frame(self, session: SparkSession) -> DataFrame:
-        self.frame.createOrReplaceTempView(_NARROWED)
-        return session.sql(self.relation(_NARROWED))
+    def as_frame(self) -> DataFrame:
+        frame = self.frame if self.values == ("*",) else self.frame.selectExpr(*self.values)
+        if self.condition is not None:
+            frame = frame.where(self.condition)
+        return frame if self.columns == ("*",) else frame.selectExpr(*self.columns)
 
     def relation(self, view: str) -> str:
-        """The SELECT, from a view of that name."""
-        return self.text.replace(VIEW, f"`{view}`")
+        """The same as a SELECT from a view of the frame."""
+        values = f"SELECT {', '.join(self.values)} FROM `{view}`"
+        where = "" if self.condition is None else f" WHERE {self.condition}"
+        return f"SELECT {', '.join(self.columns)} FROM ({values}){where}"
 
 
-# A name that no column or file has, so that it can be replaced wherever it stands.
-VIEW = "{freshtide view}"
-_NARROWED = "__narrowed"
 Input = DataFrame | Narrowed
 
 
 def evaluate(session: SparkSession, query: Query, inputs: Sequence[Input]) -> DataFrame:
     """The query's result with one input in each place that names a source."""
     if isinstance(query, FunctionQuery):
-        frames = [given.as_frame(session) if isinstance(given, Narrowed) else given for given in inputs]
-        result = query.function(**dict(zip(query.parameters, frames, strict=True)))
+        result = query.function(**dict(zip(query.parameters, map(_as_frame, inputs), strict=True)))
         if not isinstance(result, DataFrame):
             name = getattr(query.function, "__name__", "the function")
             raise QueryResultError(
@@ -65,7 +68,14 @@ def evaluate(session: SparkSession, query: Query, inputs: Sequence[Input]) -> Da
                 way_out="A table function takes DataFrames and returns one.",
             )
         return result
+    if query.takes_all:
+        (only,) = inputs
+        return _as_frame(only)
     return session.sql(_bound_text(query, inputs))
+
+
+def _as_frame(given: Input) -> DataFrame:
+    return given.as_frame() if isinstance(given, Narrowed) else given
 
 
 def evaluate_by_source(session: SparkSession, query: Query, frame_of: Callable[[str], DataFrame]) -> DataFrame:
