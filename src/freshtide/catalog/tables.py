@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -69,9 +69,10 @@ class TableStates:
             failures = tables.c.failures + 1
             connection.execute(update(tables).where(tables.c.name == name).values(failures=failures))
 
-    def set_cost(self, name: str, cost: CostModel) -> None:
+    def set_costs(self, costs: Mapping[str, CostModel]) -> None:
         with self._engine.begin() as connection:
-            connection.execute(update(tables).where(tables.c.name == name).values(cost=asdict(cost)))
+            for name, cost in costs.items():
+                connection.execute(update(tables).where(tables.c.name == name).values(cost=asdict(cost)))
 
     def set_status(self, name: str, status: str, reason: str | None = None) -> None:
         with self._engine.begin() as connection:

@@ -32,6 +32,7 @@ from freshtide.runtime.worker import UpdateWorker
 from freshtide.scheduling import Scheduler
 
 _LONGEST_WAIT = 0.5
+_KEEP_COSTS_EVERY = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,6 +90,9 @@ class Engine:
         )
         self._backfills = Backfills(graph, catalog.requests)
         self._timers: list[float] = []
+        self._learnt: dict[str, CostModel] = {}
+        """Costs by table that the catalog does not have yet."""
+        self._kept_at = 0.0
         self._report = EngineReport()
 
     def run(
@@ -107,6 +111,7 @@ class Engine:
             self._arrivals.stop()
             self._tracks.stop()
             self._book_late_finishers()
+            self._keep_costs()
             self._trace.close()
         return self._report
 
@@ -133,6 +138,9 @@ class Engine:
         for command in commands:
             self._carry_out(command)
         self._book(events)
+        if self._learnt and (not events or now - self._kept_at > _KEEP_COSTS_EVERY):
+            self._keep_costs()
+            self._kept_at = now
 
     def _gather(self, wait: float) -> list[Event]:
         """All that has happened, after waiting for at least one thing to happen."""
@@ -147,15 +155,20 @@ class Engine:
             return events
 
     def _book(self, events: list[Event]) -> None:
-        """Keep what the scheduler has learnt, once everything it decided is under way."""
+        """Count what was done, once everything that the scheduler decided is under way."""
         for event in events:
             if isinstance(event, UpdateFinished):
                 self._report.updates += 1
                 cost = self._scheduler.cost(event.table)
                 if isinstance(cost, CostModel):
-                    self._catalog.tables.set_cost(event.table, cost)
+                    self._learnt[event.table] = cost
                 if event.revised:
                     self._backfills.rebuilt(event.table)
+
+    def _keep_costs(self) -> None:
+        """Write down what the scheduler has learnt, when nothing happens: updates need the catalog for themselves."""
+        self._catalog.tables.set_costs(self._learnt)
+        self._learnt = {}
 
     def _carry_out(self, command: Command) -> None:
         match command:
