@@ -144,8 +144,8 @@ def test_the_next_load_is_decided_by_the_first_files_due_and_what_could_hold_pun
 
     assert first(3) == ["/in/none", "/in/a", "/in/b", "/in/d", "/in/p"]
     assert first(9) == ["/in/none", "/in/a", "/in/b", "/in/c", "/in/d", "/in/far", "/in/p"]
-    assert catalog.files.pending_stamps("cpu") == {20.0, 90.0, None}
-    assert catalog.files.pending_stamps("cpu", upto=50.0) == {20.0, 40.0, None}
+    assert catalog.files.pending_stamps("cpu") == {20.0, 25.0, 30.0, 40.0, 90.0, None}
+    assert catalog.files.pending_stamps("cpu", upto=50.0) == {20.0, 25.0, 30.0, 40.0, None}
     assert catalog.files.pending_stamps("disk") == set()
 
 

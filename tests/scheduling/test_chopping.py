@@ -36,6 +36,20 @@ def test_what_has_never_been_loaded_is_loaded_in_one_piece() -> None:
     assert bench.running["a"].upto == 990.0
 
 
+def test_a_backlog_that_is_found_bit_by_bit_at_the_first_load_is_not_chopped_either() -> None:
+    bench = Bench(table("a", period=10.0), policy=CHOPPED)
+    bench.arrives("a", 10.0)
+    bench.arrives("a", *(10.0 * number for number in range(2, 100)))
+    bench.finishes("a")
+    assert bench.running["a"].upto == 990.0
+    bench.arrives("a", *(10.0 * number for number in range(100, 200)))
+    bench.finishes("a")
+    assert bench.running["a"].upto == 1_990.0, "it has not caught up yet"
+    bench.finishes("a")
+    bench.arrives("a", *(10.0 * number for number in range(200, 300)))
+    assert bench.running["a"].upto == 2_020.0
+
+
 def test_a_table_whose_period_is_unknown_is_not_chopped() -> None:
     bench = Bench(table("a", period=None, freshness=0.0, safe=0.0), policy=CHOPPED)
     bench.arrives("a", 1_000.0, 2_000.0)

@@ -19,7 +19,7 @@ def test_a_run_is_refused_once_it_is_known_that_the_tables_do_not_fit(tmp_path: 
     # Nobody knows yet what the table costs, so it is loaded.
     shop.load()
     assert len(shop.rows("a")) == 1
-    shop.warehouse.workbench.catalog.tables.set_cost("a", CostModel.learnt_from([(1.0, 2.0), (2.0, 2.0)]))
+    shop.warehouse.workbench.catalog.tables.set_costs({"a": CostModel.learnt_from([(1.0, 2.0), (2.0, 2.0)])})
     with pytest.raises(ProjectError, match="'a' takes 2s of every"):
         shop.warehouse.run_once()
     shop.warehouse.close()

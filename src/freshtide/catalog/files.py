@@ -125,18 +125,18 @@ class FileLedger:
         return [*first, *self._select(others), *self._select(punctuation.order_by(files.c.id))]
 
     def pending_stamps(self, table: str, *, upto: float | None = None) -> set[float | None]:
-        """The smallest and the largest time stamp of what is pending, and None if something has no time stamp."""
+        """The time stamps of what is pending, and None if something has no time stamp."""
         stamp = files.c.timestamp
         query = (
-            select(func.min(stamp), func.max(stamp), func.count(), func.count(stamp))
+            select(stamp)
+            .distinct()
             .join(loads, and_(loads.c.file_id == files.c.id, loads.c.table_name == table))
             .where(loads.c.number.is_(None), files.c.state.in_(_LOADABLE))
         )
         if upto is not None:
             query = query.where(or_(stamp.is_(None), stamp <= upto))
         with self._engine.connect() as connection:
-            oldest, newest, count, stamped = connection.execute(query).one()
-        return ({oldest, newest} if stamped else set()) | ({None} if count > stamped else set())
+            return set(connection.execute(query).scalars())
 
     def pending_counts(self) -> dict[str, int]:
         query = (

@@ -121,13 +121,22 @@ class ArrivalWatcher:
                         self._events.put(DataArrived(table=table, timestamp=timestamp))
 
 
-def pending_announcements(table: Table, catalog: Catalog, *, upto: float | None = None) -> list[DataArrived]:
-    """The events that tell the scheduler of all that waits for a table: its ends say as much as every file."""
+def pending_announcements(table: Table, catalog: Catalog) -> list[DataArrived]:
+    """The events that tell the scheduler of all that waits for a table."""
+    return [DataArrived(table=table.name, timestamp=timestamp) for timestamp in _pending(table, catalog, None)]
+
+
+def leftover_announcements(table: Table, catalog: Catalog, upto: float) -> list[DataArrived]:
+    """The event that tells of what one load has left of what it was to take: the rest is one piece."""
+    return [DataArrived(table=table.name, timestamp=timestamp) for timestamp in _pending(table, catalog, upto)[-1:]]
+
+
+def _pending(table: Table, catalog: Catalog, upto: float | None) -> list[float]:
     if table.feed is None:
         return []
-    stamps = catalog.files.pending_stamps(table.name, upto=upto)
-    timestamps = {_announced(stamp, table.feed, catalog) for stamp in stamps}
-    return [DataArrived(table=table.name, timestamp=timestamp) for timestamp in sorted(timestamps)]
+    return sorted(
+        {_announced(stamp, table.feed, catalog) for stamp in catalog.files.pending_stamps(table.name, upto=upto)}
+    )
 
 
 def _announced(timestamp: float | None, feed: str, catalog: Catalog) -> float:

@@ -16,7 +16,7 @@ from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.loads import LoadPlan, plan_load
 from freshtide.core.tables import Feed, SchemaChange, Table
-from freshtide.runtime.arrivals import pending_announcements
+from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.recovery import after_update
 from freshtide.spark import UnreadableFilesError, UpdateExecutor, UpdateOutcome
 from freshtide.storage import Store, UpdateRecord
@@ -92,7 +92,7 @@ class UpdateWorker:
         """Files that the load should have taken and did not: there were too many at once."""
         if command.rebuild or len(done.files) < _FILES_PER_LOAD:
             return []
-        return [*pending_announcements(table, self._catalog, upto=command.upto)]
+        return [*leftover_announcements(table, self._catalog, command.upto)]
 
     def _refresh(self, table: Table, command: StartUpdate) -> _Done:
         pool = _pool(command.track)

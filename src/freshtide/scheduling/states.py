@@ -68,6 +68,8 @@ class TableState(Candidate):
     since: list[float] = field(default_factory=list)
     """When each of them came up; never descending but for that, so that the first is the oldest."""
     taken: int = 0
+    first_load: bool
+    """Whether nothing was ever loaded at the start, and the table has not caught up since: a backlog is not chopped."""
     track: int = NOT_RUNNING
     running_rebuild: bool = False
     running_revision: bool = False
@@ -129,7 +131,7 @@ class TableState(Candidate):
             # Nothing is loaded yet, so the first data stands for one period, like any other.
             delta = goal - pending[0] + self.period
         else:
-            if goal > freshness + self.stride:
+            if goal > freshness + self.stride and not self.first_load:
                 goal = self.chopped(freshness)
             delta = goal - freshness if goal > freshness else 0.0
         self.upto, self.delta, self.released_at = goal, delta, self.since[0]
@@ -145,7 +147,7 @@ class TableState(Candidate):
     def _propose_again(self) -> bool:
         """Something loaded before is to be computed anew."""
         goal, newest = self.freshness, self.pending[-1] if self.pending else None
-        if newest is not None and self.freshness is not None:
+        if newest is not None and self.freshness is not None and not self.first_load:
             newest = self.chopped(self.freshness)
         keeps_its_place = self.rebuild_wanted and not self.sources and goal is not None
         if newest is not None and not keeps_its_place:
@@ -188,6 +190,7 @@ class TableState(Candidate):
         if taken == len(pending):
             pending.clear()
             self.since.clear()
+            self.first_load = False
         else:
             del pending[:taken], self.since[:taken]
         self.taken = 0
@@ -226,6 +229,7 @@ def initial_state(table: ScheduledTable, place: int, *, priority: float, choppin
         stride=math.inf if chopping is None or table.period is None else chopping * table.period,
         freshness=table.freshness,
         safe=table.safe,
+        first_load=table.freshness is None,
         model=table.cost,
         learns=table.cost.learns,
         alpha=alpha,
