@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from freshtide import __version__
-from freshtide.cli import authoring, controlling, demo, feeds, looking, running, simulating, traces
+from freshtide.cli import authoring, controlling, demo, experimenting, feeds, looking, running, simulating, traces
 from freshtide.cli.output import fail, failed_project
 from freshtide.core.errors import FreshtideError, ProjectError, UsageError
 
@@ -24,6 +24,7 @@ authoring.register(app)
 running.register(app)
 looking.register(app)
 simulating.register(app)
+experimenting.register(app)
 controlling.register(app)
 demo.register(app)
 app.add_typer(feeds.app, name="feeds")

@@ -13,6 +13,7 @@ from freshtide.spark.loading import UnreadableFilesError
 from freshtide.spark.queries import run_query
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks, start_session
+from freshtide.spark.spreading import spread_over_cluster
 from freshtide.spark.states import TableStates
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "UpdateOutcome",
     "resolve_columns",
     "run_query",
+    "spread_over_cluster",
     "start_session",
 ]

@@ -1,0 +1,130 @@
+"""experiment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from freshtide.cli.output import JsonOption, console, errors, print_json
+from freshtide.core.errors import UsageError, choices
+from freshtide.project.loading import PROJECT_FILE
+from freshtide.project.settings import read_settings
+from freshtide.project.yamlfile import read_yaml
+from freshtide.simulation.experiments import (
+    EXPERIMENTS,
+    PAPERS_EVENTS,
+    Curves,
+    Experiment,
+    Spread,
+    over_processes,
+    plot,
+    require_format,
+    run_experiment,
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(experiment)
+
+
+def experiment(  # noqa: PLR0917 - typer reads options from parameters, which nobody passes by position
+    name: Annotated[
+        str | None, typer.Argument(help="The figure to reproduce; --list names them all.", show_default=False)
+    ] = None,
+    events: Annotated[
+        int, typer.Option(min=1, help="Arrivals and completions that each point is the result of.")
+    ] = PAPERS_EVENTS,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.")] = 1,
+    figure: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the curves into this SVG, PNG or PDF file.")
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            help="Spread the points over this Spark cluster, e.g. spark://host:7077.",
+            show_default="the project's, if it is one",
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Name the experiments.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Reproduce a figure of the papers that Freshtide implements."""
+    if listed or name is None:
+        _list(as_json=as_json)
+        return
+    if name not in EXPERIMENTS:
+        raise UsageError(f"There is no experiment '{name}'.", way_out=choices(name, EXPERIMENTS))
+    if figure is not None:
+        require_format(figure)
+    with _spread(master) as spread:
+        curves = _run(EXPERIMENTS[name], events=events, seed=seed, spread=spread)
+    if figure is not None:
+        plot(curves, figure)
+    if as_json:
+        print_json(curves.as_json())
+    else:
+        _print(curves, figure)
+
+
+def _list(*, as_json: bool) -> None:
+    if as_json:
+        print_json([{"name": each.name, "title": each.title} for each in EXPERIMENTS.values()])
+        return
+    table = Table("experiment", "shows", box=None, pad_edge=False)
+    for each in EXPERIMENTS.values():
+        table.add_row(each.name, each.title)
+    console.print(table)
+    console.print("\nRun one: [bold]freshtide experiment golab-fig9 --events 100000 --plot fig9.svg[/bold]")
+
+
+@contextmanager
+def _spread(master: str | None) -> Iterator[Spread]:
+    """Where the points are measured: on a cluster if there is one, else on the processors of this machine."""
+    configuration = _cluster() if master is None else {"spark.master": master}
+    if not configuration:
+        yield over_processes
+        return
+    from freshtide.spark import spread_over_cluster, start_session
+
+    session = start_session(configuration, log=Path(os.devnull))
+    try:
+        yield lambda measure, points: spread_over_cluster(session, measure, points)
+    finally:
+        session.stop()
+
+
+def _cluster() -> Mapping[str, str]:
+    """The Spark configuration of the project around, if it names a cluster; nothing otherwise."""
+    here = Path.cwd()
+    if not (here / PROJECT_FILE).is_file():
+        return {}
+    spark = read_settings(read_yaml(here / PROJECT_FILE, here), default_name=here.name).spark
+    master = spark.get("spark.master", "local")
+    # `local[2]` is this machine; `local-cluster[...]` is not.
+    return {} if master == "local" or master.startswith("local[") else spark
+
+
+def _run(chosen: Experiment, *, events: int, seed: int, spread: Spread) -> Curves:
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=errors, disable=not errors.is_terminal, transient=True) as progress:
+        task = progress.add_task(f"{chosen.name}, points of {events:,} events", total=len(chosen.xs))
+        return run_experiment(chosen, events=events, seed=seed, spread=spread, on_point=lambda: progress.advance(task))
+
+
+def _print(curves: Curves, figure: Path | None) -> None:
+    chosen = curves.experiment
+    console.print(f"[bold]{chosen.name}[/bold]  {chosen.title}")
+    table = Table(chosen.x_label, *chosen.labels, box=None, pad_edge=False)
+    for place, x in enumerate(chosen.xs):
+        table.add_row(f"{x:g}", *(f"{points[place][1]:.3f}" for points in curves.series.values()))
+    console.print(table)
+    console.print(f"[dim]{chosen.y_label}; {curves.events:,} events per point, seed {curves.seed}[/dim]")
+    if figure is not None:
+        console.print(f"Drawn into {figure}.")

@@ -1,0 +1,51 @@
+"""The papers' experiments, one file per figure."""
+
+from freshtide.simulation.experiments import (
+    golab_fig4,
+    golab_fig5,
+    golab_fig6,
+    golab_fig7,
+    golab_fig8,
+    golab_fig9,
+    golab_fig10,
+    golab_fig11,
+)
+from freshtide.simulation.experiments.experiment import Curves, Experiment, Setting
+from freshtide.simulation.experiments.plotting import plot, require_format
+from freshtide.simulation.experiments.running import (
+    PAPERS_EVENTS,
+    Measured,
+    Point,
+    Spread,
+    over_processes,
+    run_experiment,
+)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    module.FIGURE.name: module.FIGURE
+    for module in (
+        golab_fig4,
+        golab_fig5,
+        golab_fig6,
+        golab_fig7,
+        golab_fig8,
+        golab_fig9,
+        golab_fig10,
+        golab_fig11,
+    )
+}
+
+__all__ = [
+    "EXPERIMENTS",
+    "PAPERS_EVENTS",
+    "Curves",
+    "Experiment",
+    "Measured",
+    "Point",
+    "Setting",
+    "Spread",
+    "over_processes",
+    "plot",
+    "require_format",
+    "run_experiment",
+]

@@ -1,0 +1,1 @@
+"""Tests of the experiments: do the papers' shapes come out?"""
