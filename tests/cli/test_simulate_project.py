@@ -1,0 +1,144 @@
+"""`freshtide simulate` inside a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from freshtide.catalog import Catalog, TableRow
+from freshtide.core.costs import CostModel
+from freshtide.core.files import FeedFile, FileState
+from freshtide.observe import Places
+from freshtide.project import create_starter, load_project
+
+from .scenarios import Terminal
+
+START = 1_777_626_000.0  # 2026-05-01T09:00:00Z
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """The starter project with a day of history: a file each hour, 30 seconds old, and updates that took 20 seconds."""
+    folder = tmp_path / "shop"
+    create_starter(folder, "shop")
+    project = load_project(folder)
+    places = Places(project)
+    places.state.mkdir()
+    catalog = Catalog.open(places.catalog_url)
+    for hour in range(24):
+        stamp = START + 3600.0 * hour
+        file = FeedFile(
+            feed="orders_feed",
+            path=f"{hour}.csv",
+            sha256=str(hour),
+            size=1,
+            modified_ns=1,
+            arrived_at=stamp + 30.0,
+            state=FileState.READY,
+            timestamp=stamp,
+            rows=1,
+        )
+        catalog.files.register(file, ["orders"])
+    for name in project.graph:
+        cost = CostModel.learnt_from([(3600.0, 20.0)] * 5)
+        catalog.tables.put(TableRow(name=name, number=1, freshness=START, safe=START, cost=cost))
+    catalog.close()
+    return folder
+
+
+def test_every_scheduler_is_compared_on_every_number_of_tracks(terminal: Terminal, shop: Path) -> None:
+    told = terminal.type("simulate", "-p", str(shop), "--json", "--tracks", "1,3", "--seed", "5").json
+    compared = {(prediction["scheduler"], prediction["tracks"]) for prediction in told["predictions"]}
+    assert compared == {(name, n) for name in ("max-benefit", "global", "edf-p", "fifo") for n in (1, 3)}
+    assert told["seed"] == 5
+    orders = told["model"]["orders"]
+    assert orders["alpha"] == pytest.approx(20.0)
+    assert orders["arrivals"]["period"] == pytest.approx(3600.0)
+    assert orders["arrivals"]["delay"] == pytest.approx(30.0)
+    for prediction in told["predictions"]:
+        assert prediction["tables"]["orders"]["max"] == pytest.approx(3600.0 + 30.0 + 20.0, abs=60.0)
+
+
+def test_what_to_compare_can_be_said(terminal: Terminal, shop: Path) -> None:
+    asked = ["--scheduler", "edf", "--scheduler", "{ordering: random, allocation: global, seed: 3}"]
+    told = terminal.type("simulate", "-p", str(shop), "--json", *asked, "--tracks", "2", "--horizon", "2d").json
+    assert [prediction["scheduler"] for prediction in told["predictions"]] == asked[1::2]
+    assert told["horizon"] == 2 * 86_400.0
+
+
+def test_the_same_seed_predicts_the_same(terminal: Terminal, shop: Path) -> None:
+    words = ["simulate", "-p", str(shop), "--json", "--scheduler", "random", "--tracks", "1"]
+    assert terminal.type(*words).json == terminal.type(*words).json
+
+
+def test_a_scheduler_of_the_project_s_own_is_compared_too(terminal: Terminal, shop: Path) -> None:
+    settings = shop / "freshtide.yml"
+    written = settings.read_text(encoding="utf-8").replace("scheduler: max-benefit", "scheduler: {chopping: 7}")
+    settings.write_text(written.replace("tracks: 2", "tracks: 5"), encoding="utf-8")
+    predictions = terminal.type("simulate", "-p", str(shop), "--json").json["predictions"]
+    assert predictions[0]["scheduler"] == "as in freshtide.yml"
+    assert {prediction["tracks"] for prediction in predictions} == {1, 2, 4, 5}
+
+
+def test_people_see_a_comparison_a_chart_and_what_stands_in_the_way(terminal: Terminal, shop: Path) -> None:
+    told = terminal.type("simulate", "-p", str(shop))
+    assert told.code == 0
+    # Orders come once an hour, and orders_per_hour should never be more than five minutes old.
+    assert "None of these keeps 'orders_per_hour' within 5m" in told.out
+    assert "because its source 'orders' gets up to 1h stale" in told.out
+    assert "█" in told.out
+    assert "│" in told.out
+    assert "seed 0" in told.out
+
+
+def test_targets_that_can_be_kept_are_kept_with_the_fewest_tracks(terminal: Terminal, shop: Path) -> None:
+    for path in (shop / "tables").iterdir():
+        path.write_text(path.read_text(encoding="utf-8").replace("'5m'", "'90m'"), encoding="utf-8")
+    told = terminal.type("simulate", "-p", str(shop), "--json").json
+    assert told["recommendation"]["keeps_all"]
+    assert told["recommendation"]["tracks"] == 1
+    assert "Every target lag is kept with" in told["recommendation"]["sentences"][0]
+
+
+def test_a_project_without_history_is_simulated_as_declared(terminal: Terminal, tmp_path: Path) -> None:
+    create_starter(tmp_path / "new", "new")
+    told = terminal.type("simulate", "-p", str(tmp_path / "new"))
+    assert told.code == 0
+    assert "Costs are assumed, not learnt, of orders" in told.out
+    assert "Arrivals are as declared, not as seen, of orders." in told.out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--scheduler", "max_benefit"], "Did you mean 'max-benefit'?"),
+        (["--scheduler", "{ordering: best}"], "'best' is not an ordering"),
+        (["--scheduler", "{"], "The YAML is broken"),
+        (["--tracks", "two"], "Write them like --tracks 1,2,4."),
+        (["--tracks", "0"], "Write them like --tracks 1,2,4."),
+        (["--horizon", "soon"], "'soon' is not a duration"),
+        (["--horizon", "0"], "must be more than zero"),
+        (["--trace", "trace.jsonl"], "--trace is for scenarios."),
+    ],
+)
+def test_a_call_that_makes_no_sense_ends_with_2_and_says_so(
+    terminal: Terminal, shop: Path, words: list[str], told: str
+) -> None:
+    answer = terminal.type("simulate", "-p", str(shop), *words)
+    assert answer.code == 2
+    assert told in answer.err
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize("words", [["--tracks", "2"], ["--scheduler", "fifo"], ["--horizon", "9"], ["--seed", "1"]])
+def test_what_a_scenario_says_cannot_be_said_again(terminal: Terminal, words: list[str]) -> None:
+    told = terminal.simulate("horizon: 9\ntables: {a: {period: 1}}\n", *words)
+    assert told.code == 2
+    assert f"Write `{words[0].removeprefix('--')}:` into" in told.err
+
+
+def test_outside_of_a_project_a_scenario_is_needed(terminal: Terminal) -> None:
+    told = terminal.type("simulate", "-p", str(terminal.folder))
+    assert told.code == 2
+    assert "freshtide.yml" in told.err
