@@ -72,6 +72,20 @@ def test_the_same_seed_predicts_the_same(terminal: Terminal, shop: Path) -> None
     assert terminal.type(*words).json == terminal.type(*words).json
 
 
+def test_costs_can_be_given(terminal: Terminal, shop: Path) -> None:
+    costs = ["--cost", "orders=2m,0.1", "--cost", "orders_per_hour=5"]
+    told = terminal.type("simulate", "-p", str(shop), "--json", "--tracks", "1", *costs).json
+    assert told["model"]["orders"] | {"arrivals": None} == {
+        "alpha": 120,
+        "beta": 0.1,
+        "cost": "given",
+        "arrivals": None,
+    }
+    assert told["model"]["orders_per_hour"] == {"alpha": 5, "beta": 0, "cost": "given"}
+    assert told["model"]["large_orders"]["cost"] == "learnt"
+    assert told["predictions"][0]["tables"]["orders"]["max"] == pytest.approx(3600 + 30 + 120 + 360, abs=60)
+
+
 def test_a_scheduler_of_the_project_s_own_is_compared_too(terminal: Terminal, shop: Path) -> None:
     settings = shop / "freshtide.yml"
     written = settings.read_text(encoding="utf-8").replace("scheduler: max-benefit", "scheduler: {chopping: 7}")
@@ -105,7 +119,7 @@ def test_a_project_without_history_is_simulated_as_declared(terminal: Terminal, 
     create_starter(tmp_path / "new", "new")
     told = terminal.type("simulate", "-p", str(tmp_path / "new"))
     assert told.code == 0
-    assert "Costs are assumed, not learnt, of orders" in told.out
+    assert "Costs are assumed, for none have been learnt, of orders" in told.out
     assert "Arrivals are as declared, not as seen, of orders." in told.out
 
 
@@ -117,6 +131,9 @@ def test_a_project_without_history_is_simulated_as_declared(terminal: Terminal, 
         (["--scheduler", "{"], "The YAML is broken"),
         (["--tracks", "two"], "Write them like --tracks 1,2,4."),
         (["--tracks", "0"], "Write them like --tracks 1,2,4."),
+        (["--cost", "orders"], "Write it like --cost orders=2s"),
+        (["--cost", "orders=2s,-1"], "Write it like --cost orders=2s"),
+        (["--cost", "ordres=2s"], "Did you mean 'orders'?"),
         (["--horizon", "soon"], "'soon' is not a duration"),
         (["--horizon", "0"], "must be more than zero"),
         (["--trace", "trace.jsonl"], "--trace is for scenarios."),
@@ -131,11 +148,13 @@ def test_a_call_that_makes_no_sense_ends_with_2_and_says_so(
     assert "Traceback" not in answer.err
 
 
-@pytest.mark.parametrize("words", [["--tracks", "2"], ["--scheduler", "fifo"], ["--horizon", "9"], ["--seed", "1"]])
+@pytest.mark.parametrize(
+    "words", [["--tracks", "2"], ["--scheduler", "fifo"], ["--cost", "a=1"], ["--horizon", "9"], ["--seed", "1"]]
+)
 def test_what_a_scenario_says_cannot_be_said_again(terminal: Terminal, words: list[str]) -> None:
     told = terminal.simulate("horizon: 9\ntables: {a: {period: 1}}\n", *words)
     assert told.code == 2
-    assert f"Write `{words[0].removeprefix('--')}:` into" in told.err
+    assert f"{words[0]} is for projects." in told.err
 
 
 def test_outside_of_a_project_a_scenario_is_needed(terminal: Terminal) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from freshtide.cli.output import console, duration, print_json
 from freshtide.cli.places import looking_at
 from freshtide.core.durations import parse_duration
-from freshtide.core.errors import Origin, ProjectError, UsageError
+from freshtide.core.errors import DurationError, Origin, ProjectError, UsageError
 from freshtide.observe import Prediction, Recommendation, WarehouseModel, predict, recommend, warehouse_model
 from freshtide.project import parse_scheduler
 from freshtide.scheduling import Policy
@@ -27,7 +27,14 @@ _MARK = 26
 
 
 def compare(
-    folder: Path, *, tracks: str | None, schedulers: Sequence[str], horizon: str | None, seed: int, as_json: bool
+    folder: Path,
+    *,
+    tracks: str | None,
+    schedulers: Sequence[str],
+    costs: Sequence[str],
+    horizon: str | None,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Predict the staleness of every table for every scheduler on every number of tracks."""
     with looking_at(folder) as (project, catalog):
@@ -35,6 +42,8 @@ def compare(
     settings = project.settings
     if not model.tables:
         raise UsageError("Every table is paused or has failed: there is nothing to simulate.")
+    for text in costs:
+        model = model.with_cost(*_cost(text))
     policies = _policies(schedulers, settings.policy)
     numbers = sorted({*_TRACKS, settings.tracks}) if tracks is None else _numbers(tracks)
     length = model.horizon if horizon is None else parse_duration(horizon)
@@ -83,6 +92,24 @@ def _policy(text: str) -> Policy:
     if policy is None:
         raise ProjectError(problems)
     return policy
+
+
+def _cost(text: str) -> tuple[str, float, float]:
+    """`orders=2s` or `orders=2s,0.01`: the table, alpha and beta."""
+    name, _, cost = text.partition("=")
+    alpha, _, beta = cost.partition(",")
+    try:
+        return name.strip(), parse_duration(alpha), _share(beta)
+    except (DurationError, ValueError):
+        way_out = "Write it like --cost orders=2s or --cost orders=2s,0.01 (seconds of work per second of data)."
+        raise UsageError(f"'{text}' is not the cost of a table.", way_out=way_out) from None
+
+
+def _share(text: str) -> float:
+    number = float(text) if text.strip() else 0.0
+    if not 0.0 <= number < float("inf"):
+        raise ValueError(text)
+    return number
 
 
 def _numbers(text: str) -> list[int]:
@@ -152,11 +179,11 @@ def _bar(curve: Staleness, target_lag: float | None) -> Text:
 
 
 def _print_notes(model: WarehouseModel, horizon: float, seed: int) -> None:
-    assumed = [table.name for table in model.tables.values() if not table.learnt]
+    assumed = [table.name for table in model.tables.values() if table.known_by == "assumed"]
     declared = [t.name for t in model.tables.values() if t.pattern is not None and not t.pattern.learnt]
     notes = [f"{duration(horizon)} simulated, seed {seed}."]
     if assumed:
-        notes.append(f"Costs are assumed, not learnt, of {', '.join(assumed)}.")
+        notes.append(f"Costs are assumed, for none have been learnt, of {', '.join(assumed)}: give them with --cost.")
     if declared:
         notes.append(f"Arrivals are as declared, not as seen, of {', '.join(declared)}.")
     if model.left_out:

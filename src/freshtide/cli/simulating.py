@@ -35,6 +35,10 @@ def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobo
     scheduler: Annotated[
         list[str] | None, typer.Option(help="Of a project: a scheduler to compare, as in freshtide.yml; repeatable.")
     ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a project: what updates of a table take, like orders=2s or orders=2s,0.01; repeatable."),
+    ] = None,
     horizon: Annotated[str | None, typer.Option(help="Of a project: how long to simulate, e.g. 2h.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of a project: seed of the execution times.")] = None,
     trace: Annotated[
@@ -48,13 +52,20 @@ def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobo
             raise UsageError(
                 "--trace is for scenarios.", way_out="Name one: freshtide simulate scenario.yml --trace ..."
             )
-        compare(project, tracks=tracks, schedulers=scheduler or (), horizon=horizon, seed=seed or 0, as_json=as_json)
+        compare(
+            project,
+            tracks=tracks,
+            schedulers=scheduler or (),
+            costs=cost or (),
+            horizon=horizon,
+            seed=seed or 0,
+            as_json=as_json,
+        )
         return
-    given = {"--tracks": tracks, "--scheduler": scheduler, "--horizon": horizon, "--seed": seed}
+    given = {"--tracks": tracks, "--scheduler": scheduler, "--cost": cost, "--horizon": horizon, "--seed": seed}
     for option, value in given.items():
         if value is not None:
-            way_out = f"Write `{option.removeprefix('--')}:` into {scenario}."
-            raise UsageError(f"A scenario says itself what {option} would.", way_out=way_out)
+            raise UsageError(f"{option} is for projects.", way_out=f"Write it into {scenario}.")
     _run_scenario(scenario, trace=trace, as_json=as_json)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from freshtide.catalog import Catalog
 from freshtide.core.costs import CostModel
 from freshtide.core.cuts import Cuts
+from freshtide.core.errors import UnknownTableError
 from freshtide.core.instants import micros, seconds
 from freshtide.observe.contention import Contention, Span, learnt_contention, mean_at_once
 from freshtide.observe.patterns import ArrivalPattern, arrival_pattern
@@ -41,14 +42,14 @@ class TableModel:
     period: float | None
     alpha: float
     beta: float
-    learnt: bool
-    """Whether the costs come from the table's own updates."""
+    known_by: Literal["learnt", "given", "assumed"]
+    """Where the costs come from: the table's own updates, the user, or nowhere."""
     lateness: float = 0.0
     pattern: ArrivalPattern | None = None
     """Of a base table's files."""
 
     def as_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "cost_learnt": self.learnt}
+        shown: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "cost": self.known_by}
         if self.pattern is not None:
             shown["arrivals"] = {
                 "period": self.pattern.period,
@@ -69,6 +70,13 @@ class WarehouseModel:
     cuts: Cuts
     since: float
     """The instant that virtual time begins at."""
+
+    def with_cost(self, name: str, alpha: float, beta: float) -> WarehouseModel:
+        """The same with a table that costs what the user says."""
+        if name not in self.tables:
+            raise UnknownTableError(name, known=self.tables)
+        told = replace(self.tables[name], alpha=alpha, beta=beta, known_by="given")
+        return replace(self, tables={**self.tables, name: told})
 
     @property
     def horizon(self) -> float:
@@ -134,7 +142,7 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
             period=table.period,
             alpha=alpha,
             beta=beta,
-            learnt=cost.weight > 0.0,
+            known_by="learnt" if cost.weight > 0.0 else "assumed",
             lateness=(feed.lateness or 0.0) if feed is not None else 0.0,
             pattern=patterns[feed.name] if feed is not None else None,
         )
