@@ -155,6 +155,11 @@ def test_backfill_rebuilds_a_table_and_its_dependents(shop: Path) -> None:
         ("freshtide.yml", "name: shop\ntraks: 3\n", ["freshtide.yml:2", "traks", "tracks"]),
         ("freshtide.yml", "name: shop\ncatalog: nonsense\n", ["freshtide.yml:2", "postgresql+psycopg://"]),
         ("freshtide.yml", "catalog: mysql://db/shop\n", ["freshtide.yml:1", "SQLite or PostgreSQL"]),
+        (
+            "freshtide.yml",
+            "name: shop\nscheduler:\n  ordering: max_benefit\n",
+            ["freshtide.yml:3", "'max_benefit' is not an ordering", "Did you mean 'max-benefit'?", "edf-p, fifo"],
+        ),
         ("tables/raises.py", "x = 1\nraise ValueError('no luck')\n", ["tables/raises.py:2", "no luck"]),
     ],
 )
