@@ -11,7 +11,7 @@ from freshtide.core.costs import CostModel
 from freshtide.core.cuts import Cuts
 from freshtide.core.errors import UnknownTableError
 from freshtide.core.instants import micros, seconds
-from freshtide.observe.contention import Contention, Span, learnt_contention, mean_at_once
+from freshtide.observe.contention import Contention, learnt_contention, mean_at_once
 from freshtide.observe.patterns import ArrivalPattern, arrival_pattern
 from freshtide.project import Project
 from freshtide.scheduling import Policy, Shortage
@@ -217,17 +217,10 @@ def predict(
         simulation = Simulation(model.workload(horizon=horizon, seed=seed, factor=factor), policy, tracks=tracks)
         if simulation.scheduler.shortage is not None:
             return Prediction(scheduler=scheduler, tracks=tracks, result=None, shortage=simulation.scheduler.shortage)
-        spans: list[Span] = []
-        result = simulation.run(horizon=horizon, on_update=_noting(spans))
-        agreed = model.contention.factor(mean_at_once(spans))
+        updates: list[CompletedUpdate] = []
+        result = simulation.run(horizon=horizon, on_update=updates.append)
+        agreed = model.contention.factor(mean_at_once([(update.start, update.end) for update in updates]))
         if abs(agreed - factor) <= _SETTLED * factor:
             break
         factor = agreed
     return Prediction(scheduler=scheduler, tracks=tracks, result=result)
-
-
-def _noting(spans: list[Span]) -> Any:
-    def note(update: CompletedUpdate) -> None:
-        spans.append((update.start, update.end))
-
-    return note
