@@ -152,6 +152,7 @@ def test_backfill_rebuilds_a_table_and_its_dependents(shop: Path) -> None:
             ["tables/append.sql:1", "time column"],
         ),
         ("tables/syntax.sql", "CREATE MATERIALIZED VIEW v AS\nSELECT FROM WHERE", ["tables/syntax.sql:2"]),
+        ("freshtide.yml", "name: shop\n\ttracks: 2\n", ["freshtide.yml:2", "YAML takes no tabs"]),
         ("freshtide.yml", "name: shop\ntraks: 3\n", ["freshtide.yml:2", "traks", "tracks"]),
         ("freshtide.yml", "name: shop\ncatalog: nonsense\n", ["freshtide.yml:2", "postgresql+psycopg://"]),
         ("freshtide.yml", "catalog: mysql://db/shop\n", ["freshtide.yml:1", "SQLite or PostgreSQL"]),
@@ -210,6 +211,35 @@ def test_validate_finds_columns_that_spark_cannot_resolve(tmp_path: Path) -> Non
     assert done.returncode == 2
     assert "tables/typo.sql:3" in done.stderr
     assert "`amount`" in done.stderr
+
+
+def test_syntax_that_only_spark_rejects_is_found_in_its_line(tmp_path: Path) -> None:
+    text = "CREATE MATERIALIZED VIEW v AS\nSELECT ordered_at,\n  customer,,amount\nFROM orders"
+    folder = broken(tmp_path / "shop", "tables/typo.sql", text)
+    done = freshtide("validate", at=folder)
+    assert done.returncode == 2
+    assert "tables/typo.sql:3: In 'v': Syntax error at or near ','." in done.stderr
+
+
+def test_without_java_a_run_says_what_to_install(shop: Path, tmp_path: Path) -> None:
+    done = freshtide("run", "--once", at=shop, PATH=str(tmp_path), JAVA_HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert "Install Java 17" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_feed_whose_folder_is_not_there_is_told_until_it_is(tmp_path: Path) -> None:
+    folder = broken(tmp_path / "shop", "README.md", "")
+    landing = folder / "landing" / "orders"
+    landing.rename(folder / "elsewhere")
+    done = freshtide("run", "--once", at=folder)
+    assert done.returncode == 0, done.stderr
+    assert "1 feed in trouble" in done.stdout
+    (feed,) = answer("feeds", at=folder)
+    assert feed["faults"] == [f"Feed 'orders_feed': the folder {landing} does not exist. Is `path` right?"]
+    assert str(landing) in freshtide("feeds", at=folder).stdout
+    (folder / "elsewhere").rename(landing)
+    assert answer("run", "--once", at=folder)["feeds"][0]["faults"] == []
 
 
 def test_a_folder_that_is_no_project_is_told_so(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
+from freshtide.catalog.faults import FeedFaults
 from freshtide.catalog.files import FileLedger
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.schema import metadata
@@ -48,6 +49,7 @@ class Catalog:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.files = FileLedger(engine)
+        self.faults = FeedFaults(engine)
         self.tables = TableStates(engine)
         self.updates = UpdateLog(engine)
         self.requests = RequestQueue(engine)

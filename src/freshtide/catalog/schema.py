@@ -136,3 +136,12 @@ feed_columns = Table(
     Column("position", Integer, nullable=False),
     comment="Columns that a feed has gained beyond its declaration (on_schema_change: evolve).",
 )
+
+feed_faults = Table(
+    "feed_faults",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("feed", String(255), nullable=False),
+    Column("message", _Sentence, nullable=False),
+    comment="What kept feeds from being watched when the run last looked.",
+)

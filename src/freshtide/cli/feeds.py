@@ -41,6 +41,8 @@ def feeds(context: typer.Context, project: ProjectOption = HERE, as_json: JsonOp
         shown.add_row(report.name, str(loadable), *(str(count or "–") for count in others), latest)
     console.print(shown)
     for report in reports:
+        for fault in report.faults:
+            console.print(f"[yellow]●[/yellow] {escape(fault)}", soft_wrap=True)
         for file in report.troubled:
             console.print(f"[yellow]●[/yellow] {escape(file.path)} is {file.state}", soft_wrap=True)
             console.print(f"  [dim]{escape(file.reason or '')}[/dim]", soft_wrap=True)

@@ -84,9 +84,8 @@ class _View:
         status = self._warehouse.status()
         updates = number_of(sum(table.updates for table in status.tables), "update")
         parts = [format_duration(status.at - self._began), updates]
-        troubled = sum(len(feed.troubled) for feed in status.feeds)
-        if troubled:
-            parts.append(f"{number_of(troubled, 'file')} in trouble: `freshtide feeds`")
+        if status.trouble:
+            parts.append(f"{status.trouble}: `freshtide feeds`")
         # Title, header and this line are always there.
         most = max(1, console.height - 3)
         if len(status.tables) > most:

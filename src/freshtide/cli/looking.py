@@ -63,11 +63,8 @@ def status(
         console.print(counts_table(counted))
     else:
         console.print(status_table(now, width=console.width))
-        troubled = [file for feed in now.feeds for file in feed.troubled]
-        if troubled:
-            console.print(
-                f"[yellow]{number_of(len(troubled), 'file')} in trouble: `freshtide feeds` tells why.[/yellow]"
-            )
+        if now.trouble:
+            console.print(f"[yellow]{now.trouble}: `freshtide feeds` tells why.[/yellow]")
     if svg is not None:
         console.save_svg(str(svg), title=f"freshtide status · {now.name}")
     if any(count.unaccounted for count in counted):

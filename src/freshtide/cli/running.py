@@ -44,11 +44,8 @@ def run(
 
         console.print(status_table(status, width=console.width))
         console.print(f"{number_of(report.updates, 'update')}.", end=" ")
-        troubled = [file for feed in status.feeds for file in feed.troubled]
-        if troubled:
-            console.print(
-                f"[yellow]{number_of(len(troubled), 'file')} in trouble: `freshtide feeds` tells why.[/yellow]", end=""
-            )
+        if status.trouble:
+            console.print(f"[yellow]{status.trouble}: `freshtide feeds` tells why.[/yellow]", end="")
         console.print()
         for table, reason in report.failed.items():
             errors.print(f"[red]●[/red] '{table}' failed: {escape(reason)}", soft_wrap=True)

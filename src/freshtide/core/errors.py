@@ -95,4 +95,5 @@ def _nearest(name: str, names: list[str]) -> str | None:
 def _listed(names: list[str], *, most: int) -> str:
     if not names:
         return "None is declared."
-    return f"Known: {', '.join(names[:most])}{', ...' if len(names) > most else ''}."
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"Known: {', '.join(names[:most])}{more}."

@@ -31,6 +31,10 @@ class _Watched:
     """Read but not judged yet: they stay while the ledger cannot be asked."""
     fault: Problem | None = None
 
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return (*self.watcher.problems, *([self.fault] if self.fault else []))
+
 
 class FeedSet:
     """Watches feeds and admits what settles in them.
@@ -62,11 +66,13 @@ class FeedSet:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What kept feeds from being watched in the last poll."""
-        return tuple(
-            problem
-            for watched in self._watched
-            for problem in (*watched.watcher.problems, *([watched.fault] if watched.fault else []))
-        )
+        return tuple(problem for watched in self._watched for problem in watched.problems)
+
+    @property
+    def faults(self) -> dict[str, tuple[str, ...]]:
+        """The same in words, by feed; feeds without a problem are left out."""
+        told = {watched.feed.name: tuple(p.message for p in watched.problems) for watched in self._watched}
+        return {feed: messages for feed, messages in told.items() if messages}
 
     @property
     def settling(self) -> bool:

@@ -183,6 +183,8 @@ class FolderWatcher:
     def _lose(self, folder: _Folder) -> None:
         """A folder is gone. A base folder may appear later; others are met again in their parent."""
         self._problems.pop(folder.path, None)
+        if folder.is_base:
+            self._problems[folder.path] = self._problem(f"the folder {folder.path} does not exist. Is `path` right?")
         for name in folder.names:
             self._vanish(folder.path_of(name))
         folder.names, folder.listed = set(), None
@@ -256,7 +258,8 @@ class FolderWatcher:
         return settled if is_news else None
 
     def _report(self, path: str, error: OSError) -> None:
-        self._problems[path] = self._problem(f"{path} cannot be looked at: {error.strerror or error}.")
+        way_out = " Let the user that runs Freshtide read it." if isinstance(error, PermissionError) else ""
+        self._problems[path] = self._problem(f"{path} cannot be looked at: {error.strerror or error}.{way_out}")
 
     def _problem(self, message: str) -> Problem:
         return Problem(message=f"Feed '{self._feed.name}': {message}", origin=self._feed.origin)

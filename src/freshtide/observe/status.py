@@ -61,11 +61,19 @@ class FeedReport:
     files: dict[str, int]
     latest_timestamp: float | None
     troubled: tuple[FeedFile, ...] = ()
+    faults: tuple[str, ...] = ()
+    """What kept the last run from looking at it."""
 
     def as_json(self) -> dict[str, Any]:
         latest = None if self.latest_timestamp is None else format_instant(self.latest_timestamp)
         troubled = [{"path": f.path, "state": str(f.state), "reason": f.reason} for f in self.troubled]
-        return {"name": self.name, "files": self.files, "latest_timestamp": latest, "troubled": troubled}
+        return {
+            "name": self.name,
+            "files": self.files,
+            "latest_timestamp": latest,
+            "troubled": troubled,
+            "faults": self.faults,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +89,14 @@ class WarehouseStatus:
     def broken(self) -> tuple[TableReport, ...]:
         """Tables beyond their target lag."""
         return tuple(table for table in self.tables if table.within_target is False)
+
+    @property
+    def trouble(self) -> str | None:
+        """How much is wrong with the feeds, None where nothing is."""
+        files = sum(len(feed.troubled) for feed in self.feeds)
+        feeds = sum(1 for feed in self.feeds if feed.faults)
+        parts = [f"{n} {what}{'' if n == 1 else 's'}" for n, what in ((files, "file"), (feeds, "feed")) if n]
+        return f"{' and '.join(parts)} in trouble" if parts else None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -152,12 +168,14 @@ def _track(update: UpdateRow | None) -> int | None:
 def _feeds(project: Project, catalog: Catalog) -> tuple[FeedReport, ...]:
     counts = catalog.files.counts()
     troubled = catalog.files.in_state(*_TROUBLE)
+    faults = catalog.faults.all()
     return tuple(
         FeedReport(
             name=name,
             files=counts.get(name, {}),
             latest_timestamp=catalog.files.latest_timestamp(name),
             troubled=tuple(file for file in troubled if file.feed == name),
+            faults=faults.get(name, ()),
         )
         for name in project.feeds
     )

@@ -96,4 +96,7 @@ def _problem(error: BaseException, path: Path, root: Path) -> Problem:
     if isinstance(error, SystemExit):
         return Problem(message="The file ends the program.", origin=origin, way_out="Take sys.exit() out.")
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Problem(message=f"Running the file failed with {said.rstrip('.')}.", origin=origin)
+    way_out = None
+    if isinstance(error, ModuleNotFoundError):
+        way_out = "Install the package where Freshtide is installed, or mend the import."
+    return Problem(message=f"Running the file failed with {said.rstrip('.')}.", origin=origin, way_out=way_out)

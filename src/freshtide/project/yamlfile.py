@@ -135,4 +135,6 @@ def _syntax_problem(error: yaml.MarkedYAMLError, file: str) -> Problem:
     way_out = None
     if error.context and error.context_mark and error.context_mark.line + 1 != line:
         way_out = f"This was {error.context} that began in line {error.context_mark.line + 1}."
+    if "'\\t'" in said:
+        way_out = "Indent with spaces: YAML takes no tabs."
     return Problem(message=f"The YAML is broken: {said}.", origin=Origin(file=file, line=line), way_out=way_out)

@@ -46,6 +46,7 @@ class ArrivalWatcher:
         self._poll = poll
         self._clock = clock
         self._last_request = 0
+        self._told: dict[str, tuple[str, ...]] | None = None
         self._asked_at = 0.0
         self._stop = threading.Event()
         self._quiet = threading.Event()
@@ -90,10 +91,18 @@ class ArrivalWatcher:
             if self._clock.now() - registered_at > interval:
                 self.register(found)
                 found, registered_at, interval = [], self._clock.now(), _REGISTER_EVERY
+        self._tell_faults()
         if found:
             self.register(found)
         elif registered_at == now and not asked and not self._feeds.settling:
             self._quiet.set()
+
+    def _tell_faults(self) -> None:
+        """Let everybody know what cannot be looked at, when that has changed."""
+        faults = self._feeds.faults
+        if faults != self._told:
+            self._catalog.faults.replace(faults)
+            self._told = faults
 
     def _ask(self, now: float) -> bool:
         """Take up requests from other terminals, not quite as often as files are looked for."""

@@ -139,5 +139,5 @@ def _require_writable(*folders: Path) -> None:
         except OSError as error:
             raise NotWritableError(
                 f"{folder} cannot be written: {error.strerror or error}.",
-                way_out="Give the folder to the user that runs Freshtide, or set `storage` in freshtide.yml.",
+                way_out="Let the user that runs Freshtide write there; `storage` in freshtide.yml can move the tables.",
             ) from error

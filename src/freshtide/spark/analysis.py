@@ -17,7 +17,8 @@ from freshtide.spark.queries import evaluate_by_source
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import TableSchemas, feed_schema
 
-_PLACE = re.compile(r"; line (\d+) pos \d+")
+_PLACE = re.compile(r"; line (?P<line>\d+) pos \d+")
+_SYNTAX_PLACE = re.compile(r" ?\(line (?P<line>\d+), pos \d+\)")
 
 
 def resolve_columns(
@@ -52,11 +53,14 @@ def resolve_columns(
 def problem_of(table: Table, error: PySparkException) -> Problem:
     """Spark's complaint about a query, at its place in the user's file."""
     text = str(error)
-    place = _PLACE.search(text)
+    place = _PLACE.search(text) or _SYNTAX_PLACE.search(text)
     origin = table.origin
     if origin is not None and place is not None and isinstance(table.query, SqlQuery):
-        origin = Origin(file=origin.file, line=table.query.first_line + int(place[1]) - 1)
-    return Problem(message=f"In '{table.name}': {_PLACE.split(plain_words(error))[0]}", origin=origin)
+        origin = Origin(file=origin.file, line=table.query.first_line + int(place["line"]) - 1)
+    words = plain_words(error)
+    if place is not None:
+        words = words.split(place[0])[0]
+    return Problem(message=f"In '{table.name}': {words}", origin=origin)
 
 
 def _inputs(

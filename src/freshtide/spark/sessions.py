@@ -16,6 +16,7 @@ from types import FrameType
 from pyspark.sql import SparkSession
 
 from freshtide.core.errors import FreshtideError
+from freshtide.spark.failures import plain_words
 
 # What correctness rests on: these hold in every session that Freshtide works in, whoever made it.
 _REQUIRED = {
@@ -33,8 +34,6 @@ _DEFAULTS = {
     "spark.master": "local[*]",
     "spark.app.name": "freshtide",
     "spark.driver.memory": "2g",
-    "spark.driver.host": "localhost",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.scheduler.mode": "FAIR",
     "spark.ui.enabled": "false",
     # Recording the call site of every expression costs more than the expressions.
@@ -47,6 +46,10 @@ _DEFAULTS = {
     "spark.sql.ui.retainedExecutions": "20",
     "spark.sql.catalogImplementation": "in-memory",
 }
+
+
+# Within one machine Spark need not find out how the network calls it; the executors of a cluster must.
+_ON_ONE_MACHINE = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 class SparkUnavailableError(FreshtideError):
@@ -64,6 +67,8 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     settings = {**_DEFAULTS, **_REQUIRED, **configuration}
+    if settings["spark.master"].startswith("local["):
+        settings = {**_ON_ONE_MACHINE, **settings}
     quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
     options = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"{quiet} {options}".strip()
@@ -75,8 +80,8 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
             return builder.getOrCreate()
     except Exception as error:
         raise SparkUnavailableError(
-            f"Spark did not start: {str(error).splitlines()[0]}",
-            way_out="Run `freshtide doctor`, and check `spark` in freshtide.yml.",
+            f"Spark did not start: {plain_words(error)}",
+            way_out=f"Check `spark` in freshtide.yml and run `freshtide doctor`.{_printed_to(log)}",
         ) from error
 
 
@@ -155,6 +160,10 @@ def _interrupts_later() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
     if noted.is_set():
         raise KeyboardInterrupt
+
+
+def _printed_to(log: Path | None) -> str:
+    return "" if log is None else f" What Spark printed is in {log}."
 
 
 def _find_java() -> bool:
