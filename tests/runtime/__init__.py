@@ -1,0 +1,1 @@
+"""Tests of core: arithmetic on instants, cuts, loads, costs and graphs."""
