@@ -208,3 +208,32 @@ def _last_base_instant(some: Cuts, name: str, stamp: int) -> int:
         assert table.grain is not None
         end = table.grain.ceil(stamp + 1) - 1 + round((table.lookback or 0.0) * SECOND)
     return max(_last_base_instant(some, source, end) for source in table.sources)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alike"),
+    [
+        (hourly("x", "cpu"), daily("y", "cpu"), True),
+        (hourly("x", "cpu"), rows("y", "cpu"), True),
+        (hourly("x", "cpu", emit=Emit.CLOSED), hourly("y", "cpu", emit=Emit.CLOSED), True),
+        (hourly("x", "cpu", emit=Emit.CLOSED), hourly("y", "cpu"), False),
+        (hourly("x", "cpu", emit=Emit.CLOSED), daily("y", "cpu", emit=Emit.CLOSED), False),
+        (hourly("x", "cpu", emit=Emit.CLOSED), hourly("y", "cpu", emit=Emit.CLOSED, lookback=60.0), False),
+    ],
+)
+def test_views_move_alike_when_their_buckets_close_at_the_same_moments(
+    first: Table, second: Table, alike: bool
+) -> None:
+    some = cuts(base("cpu"), first, second)
+    assert some.move_alike("x", "y") is alike
+    moments = [NINE + step * HOUR // 4 + tick for step in range(120) for tick in (-1, 0)]
+    assert all(some.reach("x", at) == some.reach("y", at) for at in moments) is alike
+
+
+def test_an_update_reads_its_sources_from_where_the_table_is_open() -> None:
+    some = cuts(base("cpu"), rows("copy", "cpu"), hourly("h", "cpu"), hourly("l", "cpu", lookback=60.0))
+    assert some.reads_from("copy", NINE) == NINE + 1
+    assert some.reads_from("h", NINE + 5) == NINE
+    assert some.reads_from("l", NINE + 5) == NINE - HOUR - 60 * SECOND
+    everything = cuts(base("cpu"), view("total", "cpu", maintain=Maintenance.FULL))
+    assert everything.reads_from("total", NINE) is None

@@ -54,6 +54,27 @@ class Cuts:
         closed = self.closed_before(name, cut)
         return None if closed is None else self._first_cut_closing(name, closed)
 
+    def move_alike(self, first: str, second: str) -> bool:
+        """Whether two tables of the same sources reach the same freshness at every cut."""
+        one, other = self.tables[first], self.tables[second]
+        if not one.emits_closed_buckets and not other.emits_closed_buckets:
+            return True
+        closings = [(t.emits_closed_buckets, t.grain or INSTANT, self._reach_back(t)) for t in (one, other)]
+        return closings[0] == closings[1]
+
+    def reads_from(self, name: str, freshness: int) -> int | None:
+        """From which time stamp on an update of a derived table that has this freshness reads its sources, at most.
+
+        None: from the beginning.
+        """
+        closed = [self.closed_before(source, freshness) for source in self.tables[name].sources]
+        start = self.closed_before(name, freshness) if self.tables[name].maintain is Maintenance.PARTITIONS else None
+        starts = [*closed, start] if start is not None else closed
+        known = [at for at in starts if at is not None]
+        if len(known) < len(starts) or not known or not self.bounded(name):
+            return None
+        return min(known) - self.lookback(name)
+
     def appends_only(self, name: str) -> bool:
         """Whether rows, once in the table, stay as they are, and its past can be cut out by time stamp.
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from freshtide.core.errors import FreshtideError, UnknownTableError
 from freshtide.core.tables import Table
+from freshtide.core.units import UpdateUnits
 
 
 class CycleError(FreshtideError):
@@ -46,6 +47,11 @@ class TableGraph(Mapping[str, Table]):
 
     def __len__(self) -> int:
         return len(self._tables)
+
+    @cached_property
+    def units(self) -> UpdateUnits:
+        """The tables as they are updated: by themselves or in groups."""
+        return UpdateUnits(self._tables)
 
     def dependents(self, name: str) -> tuple[str, ...]:
         """All that is directly or indirectly sourced from the table, sources first."""

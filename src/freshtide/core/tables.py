@@ -183,6 +183,8 @@ class Table:
     exact_time: bool = True
     """Whether a row stamped t appears as soon as the sources have reached t, and never later."""
     partition_by: tuple[str, ...] = ()
+    update_group: str | None = None
+    """The name it shares with the tables that are updated together with it."""
     comment: str | None = None
     maintenance_reason: str = ""
     origin: Origin | None = None

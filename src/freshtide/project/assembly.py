@@ -12,6 +12,7 @@ from freshtide.core.tables import Feed, Maintenance, Table
 from freshtide.project.basetables import base_table
 from freshtide.project.declarations import Declarations, TableKind
 from freshtide.project.derivedtables import derived_table
+from freshtide.project.groups import group_problems
 from freshtide.project.outputs import BuiltTable, TableError
 from freshtide.project.settings import Settings
 from freshtide.project.sources import ResolvedTable, resolve_sources
@@ -44,9 +45,10 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
             except TableError as error:
                 origin = table.declared.origin
                 problems.append(Problem(message=error.message, origin=origin, way_out=error.way_out))
+    tables = {name: table.table for name, table in built.items()}
+    problems += group_problems(tables, declarations.feeds.values())
     if problems:
         raise ProjectError(_in_order(problems))
-    tables = {name: table.table for name, table in built.items()}
     return Project(
         root=root,
         settings=settings,

@@ -42,6 +42,7 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         linear=True,
         exact_time=True,
         partition_by=properties.partition_by,
+        update_group=properties.update_group,
         comment=properties.comment,
         maintenance_reason="the rows of a feed are appended",
         origin=declared.origin,

@@ -83,6 +83,7 @@ def table(
     period: DurationText | None = ...,
     time_column: str | None = ...,
     partition_by: str | Sequence[str] | None = ...,
+    update_group: str | None = ...,
     comment: str | None = ...,
 ) -> Callable[[FunctionT], FunctionT]: ...
 
@@ -98,6 +99,7 @@ def table(
     period: DurationText | None = None,
     time_column: str | None = None,
     partition_by: str | Sequence[str] | None = None,
+    update_group: str | None = None,
     comment: str | None = None,
 ) -> FunctionT | Callable[[FunctionT], FunctionT]:
     """Make a base table of a function from the rows of a feed, which are its only parameter.
@@ -111,6 +113,7 @@ def table(
         "period": period,
         "time_column": time_column,
         "partition_by": partition_by,
+        "update_group": update_group,
         "comment": comment,
     }
 
@@ -140,6 +143,7 @@ def materialized_view(
     lookback: DurationText | None = ...,
     emit: str | None = ...,
     partition_by: str | Sequence[str] | None = ...,
+    update_group: str | None = ...,
     comment: str | None = ...,
 ) -> Callable[[FunctionT], FunctionT]: ...
 
@@ -159,6 +163,7 @@ def materialized_view(
     lookback: DurationText | None = None,
     emit: str | None = None,
     partition_by: str | Sequence[str] | None = None,
+    update_group: str | None = None,
     comment: str | None = None,
 ) -> FunctionT | Callable[[FunctionT], FunctionT]:
     """Make a derived table of a function from the tables that its parameters are called after."""
@@ -173,6 +178,7 @@ def materialized_view(
         "lookback": lookback,
         "emit": emit,
         "partition_by": partition_by,
+        "update_group": update_group,
         "comment": comment,
     }
 

@@ -39,6 +39,7 @@ def derived_table(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> B
         linear=plan.linear,
         exact_time=plan.exact_time,
         partition_by=properties.partition_by,
+        update_group=properties.update_group,
         comment=properties.comment,
         maintenance_reason=plan.reason,
         origin=declared.origin,

@@ -12,6 +12,7 @@ from freshtide.core.durations import parse_duration
 from freshtide.core.errors import DurationError, Problem
 from freshtide.core.grains import Grain
 from freshtide.core.tables import Emit, Maintenance
+from freshtide.project.names import name_fault
 from freshtide.project.validation import Duration, Place, PositiveDuration, Written, check, chosen, wrong
 
 
@@ -28,6 +29,7 @@ class Properties:
     lookback: float | None = None
     emit: Emit | None = None
     partition_by: tuple[str, ...] = ()
+    update_group: str | None = None
     comment: str | None = None
 
 
@@ -84,6 +86,14 @@ def _partition_by(value: object) -> tuple[str, ...]:
     return columns
 
 
+def _group(value: object) -> str:
+    fault = name_fault(value) if isinstance(value, str) else ("'update_group' is a name.", None)
+    if fault is not None:
+        raise wrong(fault[0], way_out=fault[1])
+    # Names do not tell upper from lower case.
+    return str(value).lower()
+
+
 def _text(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
@@ -98,4 +108,5 @@ class _WrittenProperties(Written):
     lookback: Duration | None = None
     emit: Annotated[Emit, BeforeValidator(_emit)] | None = None
     partition_by: Annotated[tuple[str, ...], BeforeValidator(_partition_by)] = ()
+    update_group: Annotated[str, BeforeValidator(_group)] | None = None
     comment: str | None = None
