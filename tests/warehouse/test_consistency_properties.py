@@ -65,6 +65,14 @@ NEEDS = {
     "ranked": ("per_key",),
 }
 
+# Views of the same sources that can be updated together.
+GROUPS = {
+    "of_a": ("positive", "a_minutes", "per_key", "steps"),
+    "of_both": ("both", "near", "anywhere", "same_second"),
+    "of_minutes": ("busy_minutes", "hours"),
+}
+GROUP_OF = {view: group for group, views in GROUPS.items() for view in views}
+
 row = st.tuples(st.integers(0, 240), st.sampled_from(["x", "y"]), st.integers(-2, 3))
 batch = st.tuples(st.sampled_from(["a", "b"]), st.lists(row, min_size=0, max_size=6))
 rounds = st.lists(st.lists(batch, min_size=1, max_size=4), min_size=1, max_size=3)
@@ -83,6 +91,7 @@ def play(
     views: list[str],
     arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]],
     late: int | None,
+    grouped: bool = False,
 ) -> None:
     folder = Path(tempfile.mkdtemp())
     shop = Shop(folder / "shop", spark)
@@ -92,7 +101,8 @@ def play(
         shop.events("b", duplicates="load", **({} if late is None else {"lateness": "0s"}))
         for name in views:
             query, properties = VIEWS[name]
-            shop.view(name, query, **properties)
+            together = {"update_group": GROUP_OF[name]} if grouped and name in GROUP_OF else {}
+            shop.view(name, query, **properties, **together)
         numbers = itertools.count()
         for files in arrivals:
             for feed, rows in files:
@@ -105,36 +115,42 @@ def play(
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]))
+@given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]), grouped=st.booleans())
 def test_views_are_their_queries_and_no_row_is_lost(
     spark: SparkSession,
     views: list[str],
     arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]],
     late: int | None,
+    grouped: bool,
 ) -> None:
-    play(spark, views, arrivals, late)
+    play(spark, views, arrivals, late, grouped)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]))
+@given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]), grouped=st.booleans())
 def test_views_are_their_queries_in_many_more_worlds(
     spark: SparkSession,
     views: list[str],
     arrivals: list[list[tuple[str, list[tuple[int, str, int]]]]],
     late: int | None,
+    grouped: bool,
 ) -> None:
-    play(spark, views, arrivals, late)
+    play(spark, views, arrivals, late, grouped)
 
 
-@pytest.mark.parametrize("late", [60, None], ids=["declared lateness", "no declared lateness"])
+@pytest.mark.parametrize(
+    ("late", "grouped"),
+    [(60, False), (None, False), (None, True)],
+    ids=["declared lateness", "no declared lateness", "in groups"],
+)
 def test_all_view_shapes_together_stay_consistent_through_out_of_order_rounds(
-    spark: SparkSession, late: int | None
+    spark: SparkSession, late: int | None, grouped: bool
 ) -> None:
     arrivals = [
         [("a", [(5, "x", 1), (65, "y", 2)]), ("b", [(10, "x", 1)])],
         [("a", [(130, "x", 3), (70, "y", 2), (1, "x", 9)]), ("b", [(62, "y", 2), (62, "y", 2)])],
         [("b", [(125, "x", 3), (181, "y", -1)]), ("a", [(190, "x", 1), (190, "y", 0)])],
     ]
-    play(spark, list(VIEWS), arrivals, late)
+    play(spark, list(VIEWS), arrivals, late, grouped)

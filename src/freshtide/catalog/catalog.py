@@ -11,6 +11,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from freshtide.catalog.faults import FeedFaults
 from freshtide.catalog.files import FileLedger
+from freshtide.catalog.groups import GroupCosts
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.schema import metadata
 from freshtide.catalog.tables import TableRow, TableStates
@@ -51,6 +52,7 @@ class Catalog:
         self.files = FileLedger(engine)
         self.faults = FeedFaults(engine)
         self.tables = TableStates(engine)
+        self.groups = GroupCosts(engine)
         self.updates = UpdateLog(engine)
         self.requests = RequestQueue(engine)
 

@@ -93,6 +93,14 @@ tables = Table(
     Column("busy", Float(53), nullable=False),
 )
 
+update_groups = Table(
+    "update_groups",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    Column("tables", JSON, nullable=False),
+    Column("cost", JSON, nullable=False),
+)
+
 updates = Table(
     "updates",
     metadata,

@@ -51,7 +51,7 @@ def ask(folder: Path, kind: RequestKind, target: str) -> str:
         if kind is RequestKind.RETRY:
             return _retry_here(project, catalog, target)
         if kind is not RequestKind.BACKFILL:
-            return _set_aside(catalog, kind, target)
+            return _set_aside(project, catalog, kind, target)
     return _backfill_here(project, target)
 
 
@@ -68,11 +68,14 @@ def _ask_the_run(project: Project, catalog: Catalog, kind: RequestKind, target: 
     return request.message or "Done."
 
 
-def _set_aside(catalog: Catalog, kind: RequestKind, table: str) -> str:
+def _set_aside(project: Project, catalog: Catalog, kind: RequestKind, table: str) -> str:
     """Nothing runs: what the next run finds in the catalog is all it takes."""
     status = "paused" if kind is RequestKind.PAUSE else "active"
-    catalog.tables.put(replace(catalog.tables.get(table), status=status, reason=None))
-    return f"'{table}' is {status}; the next run will find it so."
+    others = project.graph.units.beside(table)
+    for name in (table, *others):
+        catalog.tables.put(replace(catalog.tables.get(name), status=status, reason=None))
+    too = f", together with {', '.join(others)} of its update group" if others else ""
+    return f"'{table}' is {status}{too}; the next run will find it so."
 
 
 def _retry_here(project: Project, catalog: Catalog, path: str) -> str:

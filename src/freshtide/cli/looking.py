@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from freshtide.catalog import RunLock
-from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, number_of, print_json
+from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
 from freshtide.cli.tables import counts_table, status_table
 from freshtide.clock import SystemClock

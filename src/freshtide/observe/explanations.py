@@ -8,7 +8,7 @@ from typing import Any
 from freshtide.catalog import Catalog, UpdateRow
 from freshtide.core.durations import format_duration
 from freshtide.core.instants import format_instant
-from freshtide.observe.outlooks import outlook_of, prospect_story, queue_story
+from freshtide.observe.outlooks import group_story, outlook_of, prospect_story, queue_story
 from freshtide.observe.reconstruction import scheduler_now
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
 from freshtide.project import Project
@@ -49,13 +49,14 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     reports = {report.name: report for report in status.tables}
     report = reports[project.graph[name].name]
     scheduler = scheduler_now(project, catalog, now, run_going_on=run_going_on)
-    outlook = outlook_of(scheduler, name, len(project.graph))
+    outlook = outlook_of(scheduler, project.graph.units.of(name), len(project.graph))
     chain = _limiting_chain(project, catalog, name)
     sentences = [_how_stale(report), *_state(report, now, run_going_on=run_going_on)]
     if project.graph[name].is_base:
         sentences += _feed_story(project, catalog, report, now)
     else:
         sentences += _source_story(report, reports, chain)
+    sentences += group_story(outlook, project.graph.units.beside(name))
     sentences += prospect_story(outlook)
     sentences += queue_story(scheduler, outlook, run_going_on=run_going_on)
     last = next(iter(catalog.updates.recent(name, 1)), None)

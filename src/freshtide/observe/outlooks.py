@@ -17,7 +17,9 @@ _NAMED = 3
 class Outlook:
     """How a table stands with the scheduler."""
 
-    table: str
+    unit: str
+    """The table, or the group it is updated with."""
+    track: int | None
     prospect: Prospect
     waits: str | None
     """Why no update of the table is running; None while one is."""
@@ -41,6 +43,7 @@ class Outlook:
             upto, newest = format_instant(candidate.upto), format_instant(prospect.newest)
             chopped = {"at_most": prospect.stride, "upto": upto, "newest": newest}
         return {
+            "updated_as": self.unit,
             "lane": {
                 "label": lane.label,
                 "home": tracks_of(lane.home),
@@ -59,17 +62,26 @@ class Outlook:
         }
 
 
-def outlook_of(scheduler: StandingScheduler, table: str, tables: int) -> Outlook:
-    """Look at a table among so many."""
-    look = scheduler.look(table)
+def outlook_of(scheduler: StandingScheduler, unit: str, most: int) -> Outlook:
+    """Look at a unit, and at so many that wait."""
+    look = scheduler.look(unit)
     return Outlook(
-        table=table,
-        prospect=scheduler.prospect(table),
+        unit=unit,
+        track=look.track,
+        prospect=scheduler.prospect(unit),
         waits=look.waits,
         is_tried_again=look.retry_at is not None,
         candidate=look.candidate,
-        queue=tuple(scheduler.standing(tables)),
+        queue=tuple(scheduler.standing(most)),
     )
+
+
+def group_story(outlook: Outlook, others: Sequence[str]) -> list[str]:
+    """With whom the table is updated."""
+    if not others:
+        return []
+    now = "" if outlook.track is None else f", which is being updated on track {outlook.track}"
+    return [f"It is updated together with {_named(others)} as the group '{outlook.unit}'{now}."]
 
 
 def prospect_story(outlook: Outlook) -> list[str]:
@@ -106,12 +118,12 @@ def _place_story(scheduler: StandingScheduler, outlook: Outlook) -> list[str]:
     if candidate is None:
         return []
     first = queue[0]
-    if first.table == outlook.table:
+    if first.table == outlook.unit:
         return [f"It is first in the queue: {scheduler.because(first)}."]
-    place = [waiting.table for waiting in queue].index(outlook.table)
+    place = [waiting.table for waiting in queue].index(outlook.unit)
     return [
         f"It is number {place + 1} of {len(queue)} in the queue. '{first.table}' goes first, because "
-        f"{scheduler.because(first)}; for '{outlook.table}': {scheduler.because(candidate)}."
+        f"{scheduler.because(first)}; for '{outlook.unit}': {scheduler.because(candidate)}."
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
@@ -21,25 +21,24 @@ def scheduler_now(project: Project, catalog: Catalog, now: float, *, run_going_o
     scheduler = beginning.scheduler(StandingScheduler, uniform=uniform_of(beginning), reach=reach_of(project))
     happened: list[_Happening] = list(_arrivals(project, catalog))
     if run_going_on:
-        names = {table.name for table in beginning.tables}
-        updates = [*_failed(catalog, names, beginning.retry.attempts - 1), *catalog.updates.running()]
-        known = (update for update in updates if update.table in names and update.track < beginning.tracks)
+        updates = [*_failed(catalog, project.graph, beginning.retry.attempts - 1), *catalog.updates.running()]
+        known = (update for update in updates if update.table in project.graph and update.track < beginning.tracks)
         happened += [(update.started_at, update) for update in known]
     # Each at its time: how long a table has been waiting decides under FIFO, and an update took what was there then.
     for moment, what in sorted(happened, key=lambda happening: happening[0]):
         if isinstance(what, UpdateRow):
-            _start(scheduler, what)
+            _start(scheduler, project.graph.units.of(what.table), what)
         else:
             scheduler.handle([what], moment)
     scheduler.handle([TimerFired()], now)
     return scheduler
 
 
-def _start(scheduler: StandingScheduler, update: UpdateRow) -> None:
+def _start(scheduler: StandingScheduler, unit: str, update: UpdateRow) -> None:
     scheduler.handle([], update.started_at)
-    scheduler.is_running(update.table, update.track, upto=update.upto, rebuild=update.kind == "rebuild")
+    scheduler.is_running(unit, update.track, upto=update.upto, rebuild=update.kind == "rebuild")
     if update.finished_at is not None:
-        failed = UpdateFailed(table=update.table, track=update.track, reason=update.error or "")
+        failed = UpdateFailed(table=unit, track=update.track, reason=update.error or "")
         scheduler.handle([failed], update.finished_at)
 
 
@@ -49,10 +48,10 @@ def _arrivals(project: Project, catalog: Catalog) -> Iterator[tuple[float, DataA
             for file in catalog.files.pending(table.name):
                 # A file that names no time counts as the newest, as it does for the run.
                 latest = catalog.files.latest_timestamp(file.feed) if file.timestamp is None else file.timestamp
-                yield file.arrived_at, DataArrived(table=table.name, timestamp=latest or 0.0)
+                yield file.arrived_at, DataArrived(table=project.graph.units.of(table.name), timestamp=latest or 0.0)
 
 
-def _failed(catalog: Catalog, tables: Collection[str], most: int) -> Iterator[UpdateRow]:
+def _failed(catalog: Catalog, tables: Iterable[str], most: int) -> Iterator[UpdateRow]:
     """The last updates of each table that is still tried, as far back as they failed."""
     rows = catalog.tables.all()
     for name in tables:

@@ -3,42 +3,44 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 
-from freshtide.catalog import Catalog
+from freshtide.catalog import Catalog, TableRow
 from freshtide.core.costs import CostModel
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.instants import micros, seconds
+from freshtide.core.staleness import trailing_edge
+from freshtide.core.tables import Table
 from freshtide.project import Project
 from freshtide.scheduling import Beginning, Reach, RetryPolicy, ScheduledTable, Scheduler
 
 
-def beginning_of(project: Project, catalog: Catalog, *, revised: Collection[str] = ()) -> Beginning:
+def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = frozenset()) -> Beginning:
     """What the project's scheduler starts from: freshness, costs and states as the catalog has them.
 
     `revised` are views whose sources have changed behind their backs.
     """
     settings = project.settings
     definitions = fingerprints(project.graph)
-    rows = catalog.tables.all()
+    known = catalog.tables.all()
     tables = []
-    for table in project.graph.values():
-        row = rows.get(table.name)
-        # A view whose definition has changed is as good as never computed.
-        current = row is not None and (table.is_base or row.definition in {None, definitions[table.name]})
+    for unit, names in project.graph.units.items():
+        members = [project.graph[name] for name in names]
+        rows = [_current(table, known.get(table.name), definitions[table.name]) for table in members]
         tables.append(
             ScheduledTable(
-                name=table.name,
-                sources=table.sources,
-                priority=table.priority,
-                period=table.period,
-                freshness=row.freshness if row and current else None,
-                safe=row.safe if row and current else None,
-                paused=row is not None and row.status == "paused",
-                failed=row is not None and row.status == "failed",
-                revised_sources=table.name in revised,
-                cost=row.cost if row else CostModel(),
+                name=unit,
+                sources=project.graph.units.sources(unit),
+                priority=sum(table.priority for table in members),
+                period=max((table.period for table in members if table.period is not None), default=None),
+                freshness=trailing_edge(row.freshness for row in rows),
+                safe=trailing_edge(row.safe for row in rows),
+                paused=any(row.status == "paused" for row in rows),
+                failed=any(row.status == "failed" for row in rows),
+                revised_sources=not revised.isdisjoint(names),
+                cost=_cost(project, catalog, unit, rows),
             )
         )
     retry = RetryPolicy(
@@ -47,12 +49,33 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Collection[str]
     return Beginning(tables=tuple(tables), tracks=settings.tracks, policy=settings.policy, retry=retry)
 
 
+def _current(table: Table, row: TableRow | None, definition: str) -> TableRow:
+    """What counts of a table's row: a view whose definition has changed is as good as never computed."""
+    if row is None:
+        return TableRow(name=table.name)
+    if table.is_base or row.definition in {None, definition}:
+        return row
+    return replace(row, freshness=None, safe=None)
+
+
+def _cost(project: Project, catalog: Catalog, unit: str, rows: Sequence[TableRow]) -> CostModel:
+    if not project.graph.units.is_group(unit):
+        return rows[0].cost
+    learnt = catalog.groups.get(unit, project.graph.units[unit])
+    if learnt is not None:
+        return learnt
+    # A new group is taken to cost what its tables cost one by one, until something is known of it.
+    alphas, betas = zip(*(row.cost.coefficients for row in rows), strict=True)
+    return CostModel.given(sum(alphas), sum(betas))
+
+
 def reach_of(project: Project) -> Reach:
-    """How far an update to a cut takes each table of the project."""
+    """How far an update to a cut takes each unit of the project."""
     cuts = Cuts(project.graph)
 
-    def reach(name: str, cut: float) -> float | None:
-        found = cuts.reach(name, micros(cut))
+    def reach(unit: str, cut: float) -> float | None:
+        # All tables of a group get equally far.
+        found = cuts.reach(project.graph.units[unit][0], micros(cut))
         return None if found is None else seconds(found)
 
     return reach

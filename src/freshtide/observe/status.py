@@ -29,6 +29,7 @@ class TableReport:
     """active, paused or failed."""
     reason: str | None
     priority: float
+    update_group: str | None
     freshness: float | None
     staleness: float | None
     target_lag: float | None
@@ -131,6 +132,7 @@ def warehouse_status(
                 status=row.status if row else "active",
                 reason=row.reason if row else None,
                 priority=table.priority,
+                update_group=table.update_group,
                 freshness=fresh,
                 staleness=None if fresh is None else max(0.0, now - fresh),
                 target_lag=table.target_lag,

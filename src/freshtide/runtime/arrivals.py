@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from freshtide.catalog import Catalog, Request
 from freshtide.clock import SystemClock
@@ -126,26 +126,26 @@ class ArrivalWatcher:
             for file in self._catalog.files.register_all([(file, readers[file.feed]) for file in some]):
                 if file.state in _ANNOUNCED:
                     timestamp = _announced(file.timestamp, file.feed, self._catalog)
-                    for table in readers[file.feed]:
-                        self._events.put(DataArrived(table=table, timestamp=timestamp))
+                    for unit in self._graph.units.of_all(readers[file.feed]):
+                        self._events.put(DataArrived(table=unit, timestamp=timestamp))
 
 
-def pending_announcements(table: Table, catalog: Catalog) -> list[DataArrived]:
-    """The events that tell the scheduler of all that waits for a table."""
-    return [DataArrived(table=table.name, timestamp=timestamp) for timestamp in _pending(table, catalog, None)]
+def pending_announcements(unit: str, tables: Iterable[Table], catalog: Catalog) -> list[DataArrived]:
+    """The events that tell the scheduler of all that waits for the tables of a unit."""
+    stamps = {stamp for table in tables for stamp in _pending(table, catalog, None)}
+    return [DataArrived(table=unit, timestamp=timestamp) for timestamp in sorted(stamps)]
 
 
-def leftover_announcements(table: Table, catalog: Catalog, upto: float) -> list[DataArrived]:
+def leftover_announcements(unit: str, table: Table, catalog: Catalog, upto: float) -> list[DataArrived]:
     """The event that tells of what one load has left of what it was to take: the rest is one piece."""
-    return [DataArrived(table=table.name, timestamp=timestamp) for timestamp in _pending(table, catalog, upto)[-1:]]
+    stamps = _pending(table, catalog, upto)
+    return [DataArrived(table=unit, timestamp=max(stamps))] if stamps else []
 
 
-def _pending(table: Table, catalog: Catalog, upto: float | None) -> list[float]:
+def _pending(table: Table, catalog: Catalog, upto: float | None) -> set[float]:
     if table.feed is None:
-        return []
-    return sorted(
-        {_announced(stamp, table.feed, catalog) for stamp in catalog.files.pending_stamps(table.name, upto=upto)}
-    )
+        return set()
+    return {_announced(stamp, table.feed, catalog) for stamp in catalog.files.pending_stamps(table.name, upto=upto)}
 
 
 def _announced(timestamp: float | None, feed: str, catalog: Catalog) -> float:

@@ -14,6 +14,7 @@ class _Backfill:
     request_id: int
     table: str
     left: set[str]
+    """Units that are still to be rebuilt."""
 
 
 class Backfills:
@@ -25,20 +26,26 @@ class Backfills:
         self._open: list[_Backfill] = []
 
     def begin(self, request_id: int, table: str, able: Collection[str]) -> None:
-        """Wait for the table and its dependents, those that are able to: active ones with data."""
-        waiting = {table, *self._graph.dependents(table)}.intersection(able)
+        """Wait for the table and its dependents, those that are able to: active ones with data.
+
+        What is updated together with the table is rebuilt with it, so its dependents are waited for too.
+        """
+        units = self._graph.units
+        rebuilt = (table, *units.beside(table))
+        reached = {dependent for name in rebuilt for dependent in self._graph.dependents(name)}
+        waiting = set(units.of_all(name for name in (*rebuilt, *reached) if name in able))
         self._open.append(_Backfill(request_id, table, waiting))
 
-    def rebuilt(self, table: str) -> None:
+    def rebuilt(self, unit: str) -> None:
         for backfill in list(self._open):
-            backfill.left.discard(table)
+            backfill.left.discard(unit)
             if not backfill.left:
                 self._finish(backfill, f"'{backfill.table}' has been rebuilt, and so has all that depends on it.")
 
-    def failed(self, table: str, reason: str) -> None:
+    def failed(self, unit: str, reason: str) -> None:
         for backfill in list(self._open):
-            if table in backfill.left:
-                self._finish(backfill, f"The rebuild of '{table}' failed: {reason}", succeeded=False)
+            if unit in backfill.left:
+                self._finish(backfill, f"The rebuild of '{unit}' failed: {reason}", succeeded=False)
 
     def _finish(self, backfill: _Backfill, message: str, *, succeeded: bool = True) -> None:
         self._open.remove(backfill)

@@ -17,6 +17,7 @@ from freshtide.project import Project
 from freshtide.runtime.engine import Engine
 from freshtide.runtime.recovery import reconcile, revised_views
 from freshtide.runtime.trace import TraceWriter
+from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import (
     Audit,
@@ -110,7 +111,7 @@ class Workbench:
         trace = TraceWriter(self.places.trace, beginning)
         return Engine(
             scheduler_from(beginning, trace.recording(reach_of(project))),
-            worker,
+            UnitWorker(worker, self.executor, graph=project.graph, catalog=self.catalog, clock=self.clock),
             feeds=dict(project.feeds),
             feed_set=feed_set,
             graph=project.graph,

@@ -28,7 +28,7 @@ from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
-from freshtide.runtime.worker import UpdateWorker
+from freshtide.runtime.units import UnitWorker
 from freshtide.scheduling import Scheduler
 
 _LONGEST_WAIT = 0.5
@@ -60,7 +60,7 @@ class Engine:
     def __init__(
         self,
         scheduler: Scheduler,
-        worker: UpdateWorker,
+        worker: UnitWorker,
         *,
         feeds: dict[str, Feed],
         feed_set: FeedSet,
@@ -167,7 +167,11 @@ class Engine:
 
     def _keep_costs(self) -> None:
         """Write down what the scheduler has learnt, when nothing happens: updates need the catalog for themselves."""
-        self._catalog.tables.set_costs(self._learnt)
+        units = self._graph.units
+        self._catalog.tables.set_costs({unit: cost for unit, cost in self._learnt.items() if not units.is_group(unit)})
+        for unit, cost in self._learnt.items():
+            if units.is_group(unit):
+                self._catalog.groups.put(unit, units[unit], cost)
         self._learnt = {}
 
     def _carry_out(self, command: Command) -> None:
@@ -176,18 +180,19 @@ class Engine:
                 self._tracks.start(command)
             case WakeAt(time=time):
                 heapq.heappush(self._timers, time)
-            case GiveUp(table=table, reason=reason):
-                self._report.failed[table] = reason
-                self._catalog.tables.set_status(table, "failed", reason)
-                self._backfills.failed(table, reason)
+            case GiveUp(table=unit, reason=reason):
+                for table in self._graph.units[unit]:
+                    self._report.failed[table] = reason
+                    self._catalog.tables.set_status(table, "failed", reason)
+                self._backfills.failed(unit, reason)
 
     def _done(self) -> bool:
         return self._arrivals.quiet and self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
 
     def _announce_pending(self) -> None:
         """What was registered before this start and not loaded yet."""
-        for table in self._graph.values():
-            for event in pending_announcements(table, self._catalog):
+        for unit, tables in self._graph.units.items():
+            for event in pending_announcements(unit, [self._graph[table] for table in tables], self._catalog):
                 self._events.put(event)
 
     def _accept(self, request: Request) -> None:
@@ -204,23 +209,32 @@ class Engine:
         if request.kind is RequestKind.RETRY:
             return self._retry(request.target)
         table = self._graph[request.target].name
+        unit = self._graph.units.of(table)
         match request.kind:
             case RequestKind.PAUSE:
-                self._catalog.tables.set_status(table, "paused")
-                self._events.put(TablePaused(table=table))
-                return f"'{table}' is paused."
+                self._set_status(unit, "paused")
+                self._events.put(TablePaused(table=unit))
+                return f"'{table}' is paused{self._with_the_others(table)}."
             case RequestKind.RESUME:
-                self._catalog.tables.set_status(table, "active")
-                self._events.put(TableResumed(table=table))
-                return f"'{table}' takes part again."
+                self._set_status(unit, "active")
+                self._events.put(TableResumed(table=unit))
+                return f"'{table}' takes part again{self._with_the_others(table)}."
             case RequestKind.BACKFILL:
                 rows = self._catalog.tables.all()
                 able = [row.name for row in rows.values() if row.status == "active" and row.freshness is not None]
                 if table not in able:
                     raise NothingToRebuildError(table, rows[table].status)
                 self._backfills.begin(request.id, table, able)
-                self._events.put(RebuildRequested(table=table))
+                self._events.put(RebuildRequested(table=unit))
         return None
+
+    def _set_status(self, unit: str, status: str) -> None:
+        for table in self._graph.units[unit]:
+            self._catalog.tables.set_status(table, status)
+
+    def _with_the_others(self, table: str) -> str:
+        others = ", ".join(f"'{other}'" for other in self._graph.units.beside(table))
+        return f", together with {others} of its update group" if others else ""
 
     def _retry(self, path: str) -> str:
         """Take up a quarantined file again."""

@@ -18,7 +18,7 @@ from freshtide.core.loads import LoadPlan, plan_load
 from freshtide.core.tables import Feed, SchemaChange, Table
 from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.recovery import after_update
-from freshtide.spark import UnreadableFilesError, UpdateExecutor, UpdateOutcome
+from freshtide.spark import SharedScans, UnreadableFilesError, UpdateExecutor, UpdateOutcome
 from freshtide.storage import Store, UpdateRecord
 
 # One Spark job lists and opens every file of a load: beyond this many the rest waits for the next update.
@@ -53,13 +53,13 @@ class UpdateWorker:
         self._catalog = catalog
         self._clock = clock
 
-    def carry_out(self, command: StartUpdate) -> list[Event]:
-        """Run the update; whatever goes wrong becomes an event."""
+    def carry_out(self, command: StartUpdate, scans: SharedScans | None = None) -> list[Event]:
+        """Run the update; whatever goes wrong becomes an event. `scans` are shared with the others of a group."""
         table = self._graph[command.table]
         started = self._clock.now()
         update = self._catalog.updates.start(self._row(command, started))
         try:
-            done = self._load(table, command) if table.is_base else self._refresh(table, command)
+            done = self._load(table, command, scans) if table.is_base else self._refresh(table, command, scans)
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
             self._catalog.updates.fail(update, at=self._clock.now(), error=reason)
@@ -92,33 +92,35 @@ class UpdateWorker:
         """Files that the load should have taken and did not: there were too many at once."""
         if command.rebuild or len(done.files) < _FILES_PER_LOAD:
             return []
-        return [*leftover_announcements(table, self._catalog, command.upto)]
+        return [*leftover_announcements(self._graph.units.of(table.name), table, self._catalog, command.upto)]
 
-    def _refresh(self, table: Table, command: StartUpdate) -> _Done:
-        pool = _pool(command.track)
-        return _Done(outcome=self._executor.refresh(table.name, command.upto, pool=pool, rebuild=command.rebuild))
+    def _refresh(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> _Done:
+        outcome = self._executor.refresh(
+            table.name, command.upto, pool=pool_of(command.track), rebuild=command.rebuild, scans=scans
+        )
+        return _Done(outcome=outcome)
 
-    def _load(self, table: Table, command: StartUpdate) -> _Done:
+    def _load(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> _Done:
         """Load what is pending; files that turn out unreadable are put aside and the others go on."""
         while True:
             plan = self._plan(table, command)
             if not plan.files:
                 return _Done()
             try:
-                return self._load_files(table, command, plan)
+                return self._load_files(table, command, plan, scans)
             except UnreadableFilesError as error:
                 for file, reason in error.reasons:
                     self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
 
-    def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan) -> _Done:
+    def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan, scans: SharedScans | None) -> _Done:
         feed = self._feed_of(table)
-        pool = _pool(command.track)
+        pool = pool_of(command.track)
         if feed.on_schema_change is SchemaChange.EVOLVE:
             files = [item.file for item in plan.items]
             found = self._executor.discovered_columns(feed.name, files, pool=pool)
             self._catalog.files.add_columns(feed.name, found)
         extra = self._catalog.files.extra_columns(feed.name)
-        outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild)
+        outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild, scans=scans)
         return _Done(outcome=outcome, files=plan.files)
 
     def _plan(self, table: Table, command: StartUpdate) -> LoadPlan:
@@ -203,5 +205,6 @@ def _hash(path: str) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _pool(track: int) -> str:
+def pool_of(track: int) -> str:
+    """The name of the Spark pool that a track works in."""
     return f"track-{track}"

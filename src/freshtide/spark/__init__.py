@@ -11,6 +11,7 @@ from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.loading import UnreadableFilesError
 from freshtide.spark.queries import run_query
+from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks, start_session
 from freshtide.spark.spreading import spread_over_cluster
@@ -20,6 +21,7 @@ __all__ = [
     "Audit",
     "AuditResult",
     "DataFrame",
+    "SharedScans",
     "SparkSession",
     "SparkTracks",
     "TableSchemas",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -18,6 +19,7 @@ from freshtide.core.tables import Column, Feed, Maintenance, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.loading import BaseTableLoader, discovered_columns
 from freshtide.spark.maintaining import ViewMaintainer
+from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks
 from freshtide.spark.states import TableStates
@@ -67,8 +69,38 @@ class UpdateExecutor:
         self._retention = retention
         self._clock = clock
 
+    @contextmanager
+    def together(self, names: Sequence[str], *, pool: str, rebuild: bool = False) -> Iterator[SharedScans]:
+        """Scans for the tables of a group to share while they are updated one after another."""
+        since: dict[str, int | None] = {}
+        for table in (self._graph[name] for name in names):
+            if table.is_base:
+                continue
+            maintainer = self._maintainer(table, self.states(pool))
+            start = maintainer.reads_from(definition=self._definitions[table.name], rebuild=rebuild)
+            for source in table.sources:
+                known = since.get(source, start)
+                since[source] = None if start is None or known is None else min(start, known)
+        scans = SharedScans(since)
+        try:
+            yield scans
+        finally:
+            scans.release()
+
+    def is_there(self, name: str, upto: float, *, pool: str) -> bool:
+        """Whether a derived table has what an update to a cut would give it."""
+        maintainer = self._maintainer(self._graph[name], self.states(pool))
+        return maintainer.is_there(micros(upto), definition=self._definitions[name])
+
     def load(
-        self, name: str, plan: LoadPlan, *, extra: tuple[Column, ...], pool: str, rebuild: bool = False
+        self,
+        name: str,
+        plan: LoadPlan,
+        *,
+        extra: tuple[Column, ...],
+        pool: str,
+        rebuild: bool = False,
+        scans: SharedScans | None = None,
     ) -> UpdateOutcome:
         """Load files into a base table."""
         table = self._graph[name]
@@ -81,14 +113,24 @@ class UpdateExecutor:
             extra=extra,
             large_update=self._large_update,
             clock=self._clock,
+            scans=scans,
         )
         return _outcome(lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild))
 
-    def refresh(self, name: str, upto: float, *, pool: str, rebuild: bool = False) -> UpdateOutcome:
+    def refresh(
+        self, name: str, upto: float, *, pool: str, rebuild: bool = False, scans: SharedScans | None = None
+    ) -> UpdateOutcome:
         """Bring a derived table to a cut."""
         table = self._graph[name]
-        states = self.states(pool)
-        maintainer = ViewMaintainer(
+        maintainer = self._maintainer(table, self.states(pool, scans=scans))
+        return _outcome(lambda: maintainer.refresh(micros(upto), definition=self._definitions[name], rebuild=rebuild))
+
+    def states(self, pool: str, *, scans: SharedScans | None = None) -> TableStates:
+        """Readable states of all tables, in the calling thread's session."""
+        return TableStates(self._tracks.session(pool), self._graph, self._store, self._schemas, scans=scans)
+
+    def _maintainer(self, table: Table, states: TableStates) -> ViewMaintainer:
+        return ViewMaintainer(
             table,
             self._stored(table),
             states,
@@ -96,11 +138,6 @@ class UpdateExecutor:
             large_update=self._large_update,
             clock=self._clock,
         )
-        return _outcome(lambda: maintainer.refresh(micros(upto), definition=self._definitions[name], rebuild=rebuild))
-
-    def states(self, pool: str) -> TableStates:
-        """Readable states of all tables, in the calling thread's session."""
-        return TableStates(self._tracks.session(pool), self._graph, self._store, self._schemas)
 
     def discovered_columns(self, feed: str, files: Sequence[FeedFile], *, pool: str) -> tuple[Column, ...]:
         return discovered_columns(self._session(pool), self._feeds[feed], files)

@@ -21,6 +21,7 @@ from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.spark.queries import Narrowed
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import CONTENT, reason
+from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import feed_schema, quoted
 
 _FILE, _VERDICT, _LATE_UPTO = "_file", "_verdict", "_late_upto"
@@ -97,11 +98,12 @@ def read_batch(
     *,
     judge_late: bool = True,
     with_files: bool = True,
+    scans: SharedScans | None = None,
 ) -> Batch:
     """Parse the files of a load together: what waits together is read together.
 
     Without `judge_late` no row is late, and without `with_files` the rows do not know their files; both make the
-    batch cheaper to read.
+    batch cheaper to read. With `scans` the files are read once for all tables of an update.
     """
     columns = (*feed.schema, *extra)
     limits = {item.file.path: item.late_upto for item in items if item.late_upto is not None and judge_late}
@@ -111,7 +113,8 @@ def read_batch(
     for item in items:
         groups[_layout(feed, item)].append(item.file.path)
     parts = [
-        _parsed(session, feed, columns, layout=layout, paths=paths, named=named) for layout, paths in groups.items()
+        _parsed(session, feed, columns, layout=layout, paths=paths, named=named, scans=scans)
+        for layout, paths in groups.items()
     ]
     if len(parts) == 1:
         (parsed,) = parts
@@ -140,6 +143,7 @@ def _parsed(
     layout: tuple[str, ...] | None,
     paths: list[str],
     named: bool,
+    scans: SharedScans | None,
 ) -> Narrowed:
     by_name = {column.name: column for column in columns}
     if layout is not None:
@@ -157,7 +161,10 @@ def _parsed(
     raw = _reader(session, feed, present).load([_escaped(path) for path in paths])
     if named:
         # The hidden column is there for the frame itself only, not through a view of it.
-        return Narrowed(frame=raw.selectExpr(*values, f"_metadata.file_path AS {_FILE}"))
+        selected = raw.selectExpr(*values, f"_metadata.file_path AS {_FILE}")
+        if scans is not None:
+            selected = scans.kept((feed.name, layout, columns, *paths), lambda: selected)
+        return Narrowed(frame=selected)
     as_read = [*(quoted(column.name) for column in present), CONTENT]
     return Narrowed(frame=raw) if values == as_read else Narrowed(frame=raw, values=tuple(values))
 

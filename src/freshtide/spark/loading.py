@@ -15,6 +15,7 @@ from freshtide.core.tables import Column, Feed, FileFormat, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.ingest import Batch, Verdict, read_batch
 from freshtide.spark.queries import evaluate
+from freshtide.spark.scans import SharedScans
 from freshtide.spark.writing import Written, arrow_schema, write_result
 from freshtide.storage import (
     BEGINNING,
@@ -62,8 +63,10 @@ class BaseTableLoader:
         extra: tuple[Column, ...],
         large_update: int,
         clock: Callable[[], float],
+        scans: SharedScans | None = None,
     ) -> None:
         self._session = session
+        self._scans = scans
         self._table = table
         self._feed = feed
         self._extra = extra
@@ -114,12 +117,21 @@ class BaseTableLoader:
         return self._write_good(plan, number, judge_late=True)
 
     def _write_good(self, plan: LoadPlan, number: int, *, judge_late: bool) -> Written:
-        batch = self._read(plan.items, judge_late=judge_late, with_files=False)
+        # With their files the rows can serve everything that the tables of a group want to know of them.
+        batch = self._read(plan.items, judge_late=judge_late, with_files=self._scans is not None)
         good = evaluate(self._session, self._table.query, [batch.good()])
         return self._write(good, self._main, number, plan)
 
     def _read(self, items: Sequence[LoadItem], *, judge_late: bool = True, with_files: bool = True) -> Batch:
-        return read_batch(self._session, self._feed, self._extra, items, judge_late=judge_late, with_files=with_files)
+        return read_batch(
+            self._session,
+            self._feed,
+            self._extra,
+            items,
+            judge_late=judge_late,
+            with_files=with_files,
+            scans=self._scans,
+        )
 
     def _write(self, frame: DataFrame, table: StoredTable, number: int, plan: LoadPlan) -> Written:
         if not plan.items:

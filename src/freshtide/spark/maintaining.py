@@ -49,9 +49,8 @@ class ViewMaintainer:
     def refresh(self, cut: int, *, definition: str, rebuild: bool) -> Snapshot:
         current = self._stored.snapshot
         number = (current.number if current else 0) + 1
-        changed = current is None or current.record is None or current.record.definition != definition
         revised_from: int | None = None
-        if current is None or current.freshness is None or rebuild or changed:
+        if current is None or current.freshness is None or rebuild or self._has_changed(current, definition):
             revised_from = BEGINNING if current is not None else None
             new = self._everything(cut)
         else:
@@ -85,6 +84,25 @@ class ViewMaintainer:
                 replace_all=new.replace_all,
             )
         )
+
+    def reads_from(self, *, definition: str, rebuild: bool) -> int | None:
+        """From which time stamp on a refresh reads the sources, at most; None: from the beginning."""
+        current = self._stored.snapshot
+        if current is None or current.freshness is None or rebuild or self._has_changed(current, definition):
+            return None
+        revised_from = self._revised(current, current.freshness)
+        freshness = current.freshness if revised_from is None else revised_from - 1
+        return self._cuts.reads_from(self._table.name, freshness)
+
+    def is_there(self, cut: int, *, definition: str) -> bool:
+        """Whether the table has what a refresh to the cut would give it."""
+        current = self._stored.snapshot
+        if current is None or current.freshness is None or self._has_changed(current, definition):
+            return False
+        return current.freshness >= cut and self._revised(current, current.freshness) is None
+
+    def _has_changed(self, current: Snapshot, definition: str) -> bool:
+        return current.record is None or current.record.definition != definition
 
     def _revised(self, current: Snapshot, freshness: int) -> int | None:
         """From where on the sources have changed behind the table's back."""

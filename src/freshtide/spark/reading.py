@@ -46,6 +46,11 @@ def read_between(
     return frame
 
 
+def narrowed(frame: DataFrame, time_column: str | None, since: int) -> DataFrame:
+    """Without the rows stamped before; a table without a time column has no such rows."""
+    return frame if time_column is None else stamped_from(frame, time_column, since)
+
+
 def stamped_from(frame: DataFrame, time_column: str, since: int) -> DataFrame:
     return frame.where(f"{_stamp(time_column)} >= {instant(since)}")
 

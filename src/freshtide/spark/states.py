@@ -15,6 +15,7 @@ from freshtide.core.tables import Table
 from freshtide.spark.queries import evaluate_by_source
 from freshtide.spark.reading import empty_frame, read_between, read_files, stamped_before, stamped_from
 from freshtide.spark.rejects import REJECTS
+from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.storage import Snapshot, Store
 
@@ -22,14 +23,24 @@ from freshtide.storage import Snapshot, Store
 class TableStates:
     """Reads tables as of cuts, within one update or question; every table is pinned at its first reading."""
 
-    def __init__(self, session: SparkSession, graph: TableGraph, store: Store, schemas: TableSchemas) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        graph: TableGraph,
+        store: Store,
+        schemas: TableSchemas,
+        *,
+        scans: SharedScans | None = None,
+    ) -> None:
+        """`scans` are shared with the other tables of the update."""
         self.session = session
         self.bytes_read = 0
         self._graph = graph
         self._cuts = Cuts(graph)
         self._store = store
         self._schemas = schemas
-        self._pinned: dict[str, Snapshot | None] = {}
+        self._scans = scans
+        self._pinned: dict[str, Snapshot | None] = {} if scans is None else scans.pinned
 
     def pin(self, name: str) -> Snapshot | None:
         if name not in self._pinned:
@@ -121,4 +132,6 @@ class TableStates:
         if snapshot is None:
             return empty_frame(self.session, self._schemas.of(table.name))
         self.bytes_read += sum(file.size for file in snapshot.between(since, before))
+        if self._scans is not None:
+            return self._scans.between(self.session, table, snapshot, since, before)
         return read_between(self.session, snapshot, table.time_column, since, before)

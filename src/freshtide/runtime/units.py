@@ -1,0 +1,91 @@
+"""One update of a unit, on the thread of a track: of a table, or of all tables of an update group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from freshtide.catalog import Catalog
+from freshtide.clock import SystemClock
+from freshtide.core.commands import StartUpdate
+from freshtide.core.errors import FreshtideError
+from freshtide.core.events import Event, UpdateFailed, UpdateFinished
+from freshtide.core.graph import TableGraph
+from freshtide.core.staleness import trailing_edge
+from freshtide.runtime.worker import UpdateWorker, pool_of
+from freshtide.spark import SharedScans, UpdateExecutor
+
+
+class UnitWorker:
+    """Carries out commands on units.
+
+    The tables of a group are updated one after another from one scan of what they read, each in a commit of its own.
+    When one fails, those before it have landed: the next try finds them there and goes on.
+    """
+
+    def __init__(
+        self,
+        worker: UpdateWorker,
+        executor: UpdateExecutor,
+        *,
+        graph: TableGraph,
+        catalog: Catalog,
+        clock: SystemClock,
+    ) -> None:
+        self._worker = worker
+        self._executor = executor
+        self._graph = graph
+        self._catalog = catalog
+        self._clock = clock
+        self._revised: set[str] = set()
+        """Groups that have revised tables whose dependents do not know of it yet, because a later table failed."""
+
+    def carry_out(self, command: StartUpdate) -> list[Event]:
+        """Run the update; whatever goes wrong becomes an event."""
+        if not self._graph.units.is_group(command.table):
+            return self._worker.carry_out(command)
+        try:
+            return self._update_group(command)
+        except Exception as error:
+            reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
+            return [UpdateFailed(table=command.table, track=command.track, reason=reason)]
+
+    def _update_group(self, command: StartUpdate) -> list[Event]:
+        group, pool = command.table, pool_of(command.track)
+        started = self._clock.now()
+        left_over: list[Event] = []
+        with self._executor.together(self._graph.units[group], pool=pool, rebuild=command.rebuild) as scans:
+            for table in self._graph.units[group]:
+                for event in self._update(table, command, scans):
+                    match event:
+                        case UpdateFailed(reason=reason):
+                            return [replace(event, table=group, reason=f"'{table}': {reason}")]
+                        case UpdateFinished(revised=revised):
+                            self._revised |= {group} if revised else set()
+                        case _:
+                            left_over.append(event)
+        return [self._finished(command, self._clock.now() - started), *left_over]
+
+    def _update(self, table: str, command: StartUpdate, scans: SharedScans) -> list[Event]:
+        """What came of the update of one table; nothing where it was there already."""
+        own = replace(command, table=table)
+        if not self._graph[table].is_base:
+            # A table that joined the group further on than the others does not go back to them.
+            own.upto = max(command.upto, self._catalog.tables.get(table).freshness or command.upto)
+            if not own.rebuild and self._executor.is_there(table, own.upto, pool=pool_of(own.track)):
+                return []
+        return self._worker.carry_out(own, scans)
+
+    def _finished(self, command: StartUpdate, seconds: float) -> UpdateFinished:
+        """The group is as fresh as the least fresh of its tables."""
+        group = command.table
+        rows = [self._catalog.tables.get(table) for table in self._graph.units[group]]
+        revised = group in self._revised
+        self._revised.discard(group)
+        return UpdateFinished(
+            table=group,
+            track=command.track,
+            freshness=trailing_edge(row.freshness for row in rows),
+            safe=trailing_edge(row.safe for row in rows),
+            seconds=seconds,
+            revised=revised,
+        )
