@@ -208,7 +208,9 @@ def test_a_file_that_names_no_time_does_not_look_like_decades_of_data(shop: Shop
 def test_under_fifo_the_queue_is_explained_by_waiting(tmp_path: Path) -> None:
     shop = Shop.open(write_project(tmp_path, ordering="fifo"))
     shop.arrives("orders", "/in/1", 0.0)
-    assert "It is first in the queue: it has been waiting longest." in shop.explains("orders").sentences
+    sentences = shop.explains("orders").sentences
+    assert "It is first in the queue: it has been waiting longest." in sentences
+    assert "Its marginal benefit is 3e+03." in sentences, "5 x 300s / 0.5s"
     shop.close()
 
 

@@ -67,13 +67,14 @@ class Cuts:
 
         None: from the beginning.
         """
-        closed = [self.closed_before(source, freshness) for source in self.tables[name].sources]
-        start = self.closed_before(name, freshness) if self.tables[name].maintain is Maintenance.PARTITIONS else None
-        starts = [*closed, start] if start is not None else closed
-        known = [at for at in starts if at is not None]
-        if len(known) < len(starts) or not known or not self.bounded(name):
+        table = self.tables[name]
+        if not self.bounded(name):
             return None
-        return min(known) - self.lookback(name)
+        open_from = [self.closed_before(source, freshness) for source in table.sources]
+        if table.maintain is Maintenance.PARTITIONS:
+            open_from.append(self.closed_before(name, freshness))
+        known = [at for at in open_from if at is not None]
+        return min(known) - self.lookback(name) if len(known) == len(open_from) else None
 
     def appends_only(self, name: str) -> bool:
         """Whether rows, once in the table, stay as they are, and its past can be cut out by time stamp.

@@ -118,12 +118,15 @@ def _place_story(scheduler: StandingScheduler, outlook: Outlook) -> list[str]:
     if candidate is None:
         return []
     first = queue[0]
+    # An ordering by benefit tells it in its own words.
+    benefit = [] if scheduler.ranks_by_benefit else [f"Its marginal benefit is {candidate.benefit:.3g}."]
     if first.table == outlook.unit:
-        return [f"It is first in the queue: {scheduler.because(first)}."]
+        return [f"It is first in the queue: {scheduler.because(first)}.", *benefit]
     place = [waiting.table for waiting in queue].index(outlook.unit)
     return [
         f"It is number {place + 1} of {len(queue)} in the queue. '{first.table}' goes first, because "
-        f"{scheduler.because(first)}; for '{outlook.unit}': {scheduler.because(candidate)}."
+        f"{scheduler.because(first)}; for '{outlook.unit}': {scheduler.because(candidate)}.",
+        *benefit,
     ]
 
 

@@ -8,7 +8,7 @@ from freshtide.catalog import Catalog
 from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
-from freshtide.core.events import Event, UpdateFailed, UpdateFinished
+from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
 from freshtide.runtime.worker import UpdateWorker, pool_of
@@ -59,9 +59,9 @@ class UnitWorker:
                     match event:
                         case UpdateFailed(reason=reason):
                             return [replace(event, table=group, reason=f"'{table}': {reason}")]
-                        case UpdateFinished(revised=revised):
-                            self._revised |= {group} if revised else set()
-                        case _:
+                        case UpdateFinished(revised=True):
+                            self._revised.add(group)
+                        case DataArrived():
                             left_over.append(event)
         return [self._finished(command, self._clock.now() - started), *left_over]
 

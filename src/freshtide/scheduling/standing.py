@@ -10,6 +10,7 @@ from freshtide.core.commands import Command
 from freshtide.core.events import Event
 from freshtide.scheduling.allocations import Lane
 from freshtide.scheduling.inheritance import inherited_from
+from freshtide.scheduling.orderings import MaxBenefit
 from freshtide.scheduling.scheduler import Scheduler
 
 
@@ -37,6 +38,11 @@ class StandingScheduler(Scheduler):
         state.upto = upto
         state.rebuild_wanted |= rebuild
         self._occupy(state, track)
+
+    @property
+    def ranks_by_benefit(self) -> bool:
+        """Whether the marginal benefit is what puts an update before another."""
+        return isinstance(self._ordering, MaxBenefit)
 
     def prospect(self, table: str) -> Prospect:
         state = self._states[table]
