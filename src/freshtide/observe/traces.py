@@ -6,7 +6,8 @@ A line holds one of three things:
     {"now": ..., "events": ..., "commands": ..., "reached": ...}     a decision
     {"continues": "trace.3.jsonl"}           the file before this one grew too large
 
-Fields that have their default are left out. `reached` holds what the scheduler asked of the project for the decision,
+A beginning is written out, so that it stays what it was when defaults change. In events and commands, fields that have
+their default are left out. `reached` holds what the scheduler asked of the project for the decision,
 as [table, cut, answer], where the answer was not the cut itself.
 """
 
@@ -72,14 +73,14 @@ TraceLine = Beginning | TracedDecision | Continuation
 def beginning_line(beginning: Beginning) -> str:
     policy = beginning.policy
     written = {
-        "tables": [_plain(table) | _typed(table.cost, "cost") for table in beginning.tables],
+        "tables": [_whole_table(table) for table in beginning.tables],
         "tracks": beginning.tracks,
-        "policy": _plain(policy)
+        "policy": _whole(policy)
         | {
-            "allocation": {"name": policy.allocation.name, **_plain(policy.allocation)},
-            "inheritance": {"name": policy.inheritance.name, **_plain(policy.inheritance)},
+            "allocation": _whole(policy.allocation, name=policy.allocation.name),
+            "inheritance": _whole(policy.inheritance, name=policy.inheritance.name),
         },
-        "retry": _plain(beginning.retry),
+        "retry": _whole(beginning.retry),
     }
     return _line({"begins": written})
 
@@ -134,7 +135,7 @@ def _beginning(written: dict[str, Any]) -> Beginning:
 
 def _table(written: dict[str, Any]) -> ScheduledTable:
     cost: Cost = _made(_COSTS, written["cost"])
-    return ScheduledTable(**written | {"cost": cost, "sources": tuple(written.get("sources", ()))})
+    return ScheduledTable(**written | {"cost": cost, "sources": tuple(written["sources"])})
 
 
 def _made(kinds: Mapping[str, type[Any]], written: dict[str, Any]) -> Any:
@@ -145,8 +146,13 @@ def _named(message: Any) -> dict[str, Any]:
     return {"type": type(message).__name__, **_plain(message)}
 
 
-def _typed(value: Any, key: str) -> dict[str, Any]:
-    return {key: _named(value)}
+def _whole_table(table: ScheduledTable) -> dict[str, Any]:
+    return _whole(table) | {"cost": _whole(table.cost, type=type(table.cost).__name__)}
+
+
+def _whole(value: Any, **more: str) -> dict[str, Any]:
+    """All fields of a dataclass, after what tells which one it is."""
+    return more | {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def _plain(value: Any) -> dict[str, Any]:
