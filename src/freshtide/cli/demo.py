@@ -73,10 +73,12 @@ def demo(
     loaded = sum(count.in_table for count in counts)
     kept = sum(1 for t in warehouse.project.graph.values() if _kept(t.target_lag, curves.get(t.name)))
     targets = sum(1 for t in warehouse.project.graph.values() if t.target_lag is not None)
-    passed = sum(result.passed for result in results)
+    audited = [result for result in results if result.freshness is not None]
+    passed = sum(result.passed for result in audited)
     console.print(
         f"{loaded:,} rows loaded by {report.updates} updates in {duration(ended - began)}; {kept} of {targets} tables "
-        f"kept their target lag all the time; {passed} of {len(results)} views passed the audit."
+        f"kept their target lag all the time; {passed} of {len(audited)} views passed the audit"
+        f"{'' if len(audited) == len(results) else f', {len(results) - len(audited)} have no data yet'}."
     )
     console.print("Try next, on the same project:")
     for command, what in (
@@ -88,7 +90,7 @@ def demo(
     ):
         here = command.replace("freshtide", _program(), 1).replace("-p demo", f"-p {folder}")
         console.print(f"  [bold]{escape(here)}[/bold]\n      [dim]{what}[/dim]", soft_wrap=True)
-    if report.failed or passed < len(results) or any(count.unaccounted for count in counts):
+    if report.failed or passed < len(audited) or any(count.unaccounted for count in counts):
         raise typer.Exit(1)
 
 
@@ -115,7 +117,12 @@ def _curves_table(warehouse: Warehouse, curves: dict[str, TableCurve]) -> Table:
 
 def _program() -> str:
     """How to call this program from where the user is."""
-    return "freshtide" if shutil.which("freshtide") else os.path.relpath(sys.argv[0])
+    if shutil.which("freshtide"):
+        return "freshtide"
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        return f"{os.path.relpath(sys.executable)} -m freshtide"
+    return os.path.relpath(program)
 
 
 def _kept(target: float | None, curve: TableCurve | None) -> bool:

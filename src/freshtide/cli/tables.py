@@ -85,8 +85,9 @@ def _fitted(rows: list[dict[str, Text]], width: int | None) -> list[str]:
 
 def counts_table(counts: list[RowCount]) -> Table:
     """Where the rows of each base table's files are."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("Table")
+    # Eight columns fit into 80 characters with one space between them, names and all.
+    table = Table(box=None, header_style="bold", pad_edge=False, collapse_padding=True)
+    table.add_column("Table", no_wrap=True)
     for name in ("Files", "Rows arrived", "In table", "Rejected", "Late", "Filtered", "Unaccounted"):
         table.add_column(name, justify="right")
     for count in counts:
