@@ -52,6 +52,9 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
             show_default="the project's, if it is one",
         ),
     ] = None,
+    stretch: Annotated[
+        float, typer.Option(min=0.01, help="Make slow and normal times so many times as long as they are chosen.")
+    ] = 1.0,
     listed: Annotated[bool, typer.Option("--list", help="Name the experiments.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,7 +67,7 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
     if figure is not None:
         require_format(figure)
     with _spread(master) as spread:
-        curves = _run(EXPERIMENTS[name], events=events, seed=seed, spread=spread)
+        curves = _run(EXPERIMENTS[name], events=events, seed=seed, stretch=stretch, spread=spread)
     if figure is not None:
         plot(curves, figure)
     if as_json:
@@ -111,11 +114,13 @@ def _cluster() -> Mapping[str, str]:
     return {} if master == "local" or master.startswith("local[") else spark
 
 
-def _run(chosen: Experiment, *, events: int, seed: int, spread: Spread) -> Curves:
+def _run(chosen: Experiment, *, events: int, seed: int, stretch: float, spread: Spread) -> Curves:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=errors, disable=not errors.is_terminal, transient=True) as progress:
         task = progress.add_task(f"{chosen.name}, points of {events:,} events", total=len(chosen.xs))
-        return run_experiment(chosen, events=events, seed=seed, spread=spread, on_point=lambda: progress.advance(task))
+        return run_experiment(
+            chosen, events=events, seed=seed, stretch=stretch, spread=spread, on_point=lambda: progress.advance(task)
+        )
 
 
 def _print(curves: Curves, figure: Path | None) -> None:

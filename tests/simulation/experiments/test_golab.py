@@ -93,3 +93,17 @@ def test_figure_11_chopping_pays(figure: Callable[[int], At]) -> None:
     for x in (0.75, 0.85, 0.9, 0.95, 1.0, 1.05):
         assert at(x)["Chopping"] < at(x)["No chopping"]
     assert at(1.05)["Chopping"] < 0.9 * at(1.05)["No chopping"]
+
+
+@pytest.mark.parametrize("stretch", [0.5, 2.0])
+def test_the_shapes_do_not_hang_on_how_long_it_is_slow(stretch: float) -> None:
+    """The paper gives no lengths: half and twice those that were chosen tell the same."""
+
+    def at(number: int, x: float) -> Values:
+        return EXPERIMENTS[f"golab-fig{number}"].measure(x, events=2 * EVENTS, seed=1, stretch=stretch)
+
+    priorities, inheriting, chopping, variants = at(7, 0.9), at(8, 0.9), at(11, 1.0), at(10, 0.5)
+    assert priorities["Max-Benefit"] < 0.7 * min(priorities["EDF"], priorities["Random"])
+    assert inheriting["None"] > 2.0 * max(inheriting["Max"], inheriting["Sum"], inheriting["Max-plus"])
+    assert chopping["Chopping"] < chopping["No chopping"]
+    assert variants["all, aggr."] < 0.8 * variants["basic"]

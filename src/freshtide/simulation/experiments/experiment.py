@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from freshtide.scheduling import Policy
@@ -35,19 +35,29 @@ class Experiment:
     """From a place on the x axis and a seed."""
     y_label: str = "Relative lateness"
 
-    def measure(self, x: float, *, events: int, seed: int) -> dict[str, float]:
-        """The value of each curve at x: weighted staleness against that of the same run without contention."""
+    def measure(self, x: float, *, events: int, seed: int, stretch: float = 1.0) -> dict[str, float]:
+        """The value of each curve at x: weighted staleness against that of the same run without contention.
+
+        `stretch` makes slow and normal times so many times as long: what a paper does not give must not matter.
+        """
         setting = self.setting(x, seed)
-        uncontended = without_contention(setting.workload, Policy()).run(events=events)
+        workload = _stretched(setting.workload, stretch)
+        uncontended = without_contention(workload, Policy()).run(events=events)
         return {
             label: relative_lateness(
-                Simulation(setting.workload, setting.policies[label], tracks=setting.tracks).run(
-                    horizon=uncontended.end
-                ),
+                Simulation(workload, setting.policies[label], tracks=setting.tracks).run(horizon=uncontended.end),
                 uncontended,
             )
             for label in self.labels
         }
+
+
+def _stretched(workload: Workload, factor: float) -> Workload:
+    slowdown = workload.slowdown
+    if slowdown is None:
+        return workload
+    longer = replace(slowdown, normal=factor * slowdown.normal, slow=factor * slowdown.slow)
+    return replace(workload, slowdown=longer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ class Point:
     x: float
     events: int
     seed: int
+    stretch: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,8 @@ def measure_point(point: Point) -> Measured:
     from freshtide.simulation.experiments import EXPERIMENTS
 
     experiment = EXPERIMENTS[point.experiment]
-    return Measured(x=point.x, values=experiment.measure(point.x, events=point.events, seed=point.seed))
+    values = experiment.measure(point.x, events=point.events, seed=point.seed, stretch=point.stretch)
+    return Measured(x=point.x, values=values)
 
 
 def over_processes(measure: Measure, points: Sequence[Point]) -> Iterator[Measured]:
@@ -59,11 +61,12 @@ def run_experiment(
     *,
     events: int,
     seed: int,
+    stretch: float = 1.0,
     spread: Spread = over_processes,
     on_point: Callable[[], None] = lambda: None,
 ) -> Curves:
     """Measure all points, telling of each when it is there."""
-    points = [Point(experiment=experiment.name, x=x, events=events, seed=seed) for x in experiment.xs]
+    points = [Point(experiment=experiment.name, x=x, events=events, seed=seed, stretch=stretch) for x in experiment.xs]
     values: dict[float, dict[str, float]] = {}
     for measured in spread(measure_point, points):
         values[measured.x] = measured.values
