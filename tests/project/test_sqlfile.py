@@ -100,7 +100,8 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
         (
             "'priorty' = '2'",
             "There is no setting 'priorty'. Did you mean 'priority'? Known: comment, emit, grain, lookback, "
-            "maintain, partition_by, period, priority, target_lag, time_column.",
+            "maintain, partition_by, period, priority, target_lag, time_column, "
+            "update_group.",
         ),
         ("'priority' = 'high'", "'high' is not a priority. A priority is a number above zero."),
         ("'priority' = '0'", "'0' is not a priority. A priority is a number above zero."),

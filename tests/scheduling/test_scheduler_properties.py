@@ -81,6 +81,8 @@ class Account:
     revision: bool = False
     running_revision: bool = False
     last_upto: float | None = None
+    caught_up: bool = False
+    """Whether there was a moment with nothing left to load: until then a first backlog is not chopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +294,8 @@ class SchedulerMachine(RuleBasedStateMachine):
             assert command.upto == self._chopped(account, sorted(account.waiting)), "an update takes what is pending"
             return
         edge = self._edge(account)
-        if account.freshness is None:
-            assert command.upto == edge, "as far as is safe, and no further"
+        if account.freshness is None or not account.caught_up:
+            assert command.upto == (account.freshness if edge is None else max(edge, account.freshness or edge))
         elif edge is not None and edge > account.freshness:
             assert account.freshness < command.upto <= edge, "as far as is safe, and no further"
             assert command.upto == edge or edge > account.freshness + account.stride, "chopped without need"
@@ -304,7 +306,7 @@ class SchedulerMachine(RuleBasedStateMachine):
 
     def _chopped(self, account: Account, waiting: list[float]) -> float:
         """The largest within the stride, and at least the first."""
-        if account.freshness is None:
+        if account.freshness is None or not account.caught_up:
             return waiting[-1]
         return waiting[max(1, bisect_right(waiting, account.freshness + account.stride)) - 1]
 
@@ -314,6 +316,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert update is not None
         if account.sources:
             account.freshness = account.safe = update.upto
+            account.caught_up |= account.freshness == self._edge(account)
         else:
             for stamp in account.taken:
                 account.waiting.remove(stamp)
@@ -322,6 +325,7 @@ class SchedulerMachine(RuleBasedStateMachine):
                     account.taken if account.freshness is None else [*account.taken, account.freshness]
                 )
                 account.safe = account.freshness - account.lateness
+            account.caught_up |= not account.waiting
         account.taken = []
         account.update = None
         for dependent in self.accounts.values():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from freshtide.catalog import Catalog
+from freshtide.catalog import Catalog, TableRow
 from freshtide.core.costs import CostModel
 from freshtide.core.cuts import Cuts
 from freshtide.core.errors import UnknownTableError
@@ -131,8 +131,8 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
         if (row is not None and row.status != "active") or left_out.intersection(table.sources):
             left_out.add(table.name)
             continue
-        cost = row.cost if row is not None else CostModel()
-        alpha, beta = cost.coefficients
+        cost, share = _cost_of(table.name, project, catalog, row)
+        alpha, beta = (share * coefficient for coefficient in cost.coefficients)
         feed = project.feeds[table.feed] if table.feed is not None else None
         tables[table.name] = TableModel(
             name=table.name,
@@ -153,6 +153,15 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
         cuts=Cuts(project.graph),
         since=max((pattern.newest for pattern in patterns.values() if pattern.newest is not None), default=0.0),
     )
+
+
+def _cost_of(table: str, project: Project, catalog: Catalog, row: TableRow | None) -> tuple[CostModel, float]:
+    """What is known of a table's cost, and its share of it: tables of an update group have one in common."""
+    units = project.graph.units
+    unit = units.of(table)
+    if units.is_group(unit):
+        return catalog.groups.get(unit, units[unit]) or CostModel(), 1.0 / len(units[unit])
+    return CostModel() if row is None else row.cost, 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
