@@ -15,7 +15,7 @@ test: .venv/.installed-dev lint ## Check the code and run the tests
 	@$(BIN)/pytest -m "not slow"
 
 test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on PostgreSQL; its server must be installed
-	@$(BIN)/python -m tests.with_postgresql $(BIN)/pytest tests/catalog tests/warehouse tests/cli
+	@$(BIN)/python -m tests.with_postgresql $(BIN)/pytest -m "not slow" tests/catalog tests/warehouse tests/cli
 
 test-slow: .venv/.installed-dev ## Run the tests that take minutes
 	@$(BIN)/pytest -m slow
