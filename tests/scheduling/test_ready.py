@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.scheduling import Candidate
-from freshtide.scheduling.orderings import Fifo, MaxBenefit, Ordering, PrioritizedEdf, RandomChoice
+from freshtide.scheduling.orderings import Fifo, MaxBenefit, PrioritizedEdf, RandomChoice, RankedOrdering
 
 TABLES = ("a", "b", "c", "d")
 STEPS = st.lists(
@@ -27,7 +27,9 @@ def candidate(place: int) -> Candidate:
 
 
 @given(STEPS, st.sampled_from([Fifo(), MaxBenefit(), PrioritizedEdf()]))
-def test_the_queue_does_what_a_sorted_list_would(steps: list[tuple[str, int, int, int]], ordering: Ordering) -> None:
+def test_the_queue_does_what_a_sorted_list_would(
+    steps: list[tuple[str, int, int, int]], ordering: RankedOrdering
+) -> None:
     queue = ordering.queue()
     everyone = [candidate(place) for place in range(len(TABLES))]
     waiting: dict[int, Candidate] = {}

@@ -219,6 +219,13 @@ class FileLedger:
                 found.setdefault(feed, {})[state] = count
         return found
 
+    def announced(self, timestamp: float | None, feed: str) -> float:
+        """The time stamp that the scheduler is told of a file.
+
+        Rows that name no time take the table nowhere; they count as the newest to be loaded at once.
+        """
+        return (self.latest_timestamp(feed) or 0.0) if timestamp is None else timestamp
+
     def latest_timestamp(self, feed: str) -> float | None:
         """The largest time stamp that any loadable file of the feed carries."""
         query = select(func.max(files.c.timestamp)).where(files.c.feed == feed, files.c.state.in_(_LOADABLE))

@@ -46,9 +46,8 @@ def _arrivals(project: Project, catalog: Catalog) -> Iterator[tuple[float, DataA
     for table in project.graph.values():
         if table.is_base:
             for file in catalog.files.pending(table.name):
-                # A file that names no time counts as the newest, as it does for the run.
-                latest = catalog.files.latest_timestamp(file.feed) if file.timestamp is None else file.timestamp
-                yield file.arrived_at, DataArrived(table=project.graph.units.of(table.name), timestamp=latest or 0.0)
+                timestamp = catalog.files.announced(file.timestamp, file.feed)
+                yield file.arrived_at, DataArrived(table=project.graph.units.of(table.name), timestamp=timestamp)
 
 
 def _failed(catalog: Catalog, tables: Iterable[str], most: int) -> Iterator[UpdateRow]:

@@ -5,6 +5,7 @@ A name chooses one part and leaves the others at their defaults; keys and values
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -112,8 +113,8 @@ def _allocation(value: object, place: Place) -> tuple[Allocation | None, list[Pr
 class _WrittenAllocation(Written):
     name: str
 
-    def allocation(self) -> Allocation:
-        raise NotImplementedError
+    @abstractmethod
+    def allocation(self) -> Allocation: ...
 
 
 class _WrittenGlobal(_WrittenAllocation):

@@ -125,7 +125,7 @@ class ArrivalWatcher:
             some = found[start : start + _REGISTER_AT_ONCE]
             for file in self._catalog.files.register_all([(file, readers[file.feed]) for file in some]):
                 if file.state in _ANNOUNCED:
-                    timestamp = _announced(file.timestamp, file.feed, self._catalog)
+                    timestamp = self._catalog.files.announced(file.timestamp, file.feed)
                     for unit in self._graph.units.of_all(readers[file.feed]):
                         self._events.put(DataArrived(table=unit, timestamp=timestamp))
 
@@ -145,9 +145,4 @@ def leftover_announcements(unit: str, table: Table, catalog: Catalog, upto: floa
 def _pending(table: Table, catalog: Catalog, upto: float | None) -> set[float]:
     if table.feed is None:
         return set()
-    return {_announced(stamp, table.feed, catalog) for stamp in catalog.files.pending_stamps(table.name, upto=upto)}
-
-
-def _announced(timestamp: float | None, feed: str, catalog: Catalog) -> float:
-    # Rows that name no time take the table nowhere; they count as the newest to be loaded at once.
-    return (catalog.files.latest_timestamp(feed) or 0.0) if timestamp is None else timestamp
+    return {catalog.files.announced(stamp, table.feed) for stamp in catalog.files.pending_stamps(table.name, upto=upto)}

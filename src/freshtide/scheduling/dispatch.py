@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from freshtide.scheduling.allocations import Allocation, Lane, Load, Partition, tracks_of
+from freshtide.scheduling.allocations import Allocation, Lane, Load, Partition, lowest, tracks_of
 from freshtide.scheduling.orderings import Ordering
 from freshtide.scheduling.ready import Entry, ReadyQueue
 from freshtide.scheduling.states import TableState, TableStatus
@@ -66,7 +66,7 @@ class Dispatcher:
                 found, where = entry, tracks
         if found is None:
             return None
-        return cast("TableState", found[3]), (where & -where).bit_length() - 1
+        return cast("TableState", found[3]), lowest(where)
 
     def place(self, lane: Lane) -> int:
         """The idle tracks that a lane's next update may take, of the kind it prefers most."""

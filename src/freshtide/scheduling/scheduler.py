@@ -18,7 +18,7 @@ from freshtide.core.events import (
     UpdateFinished,
 )
 from freshtide.core.staleness import trailing_edge
-from freshtide.scheduling.allocations import Partition, Shortage
+from freshtide.scheduling.allocations import Partition, Shortage, lowest
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.dispatch import Dispatcher
 from freshtide.scheduling.expectations import Expectations
@@ -112,13 +112,13 @@ class Scheduler:
             if state.track == NOT_RUNNING and state.able and state.propose():
                 tracks = alone and (dispatcher.available & state.own or dispatcher.place(dispatcher.lanes[state.lane]))
                 if tracks:
-                    commands.append(self._start(state, (tracks & -tracks).bit_length() - 1))
+                    commands.append(self._start(state, lowest(tracks)))
                 else:
                     state.queue.put(state)
             elif state.entry is not None:
                 state.queue.withdraw(state)
         touched.clear()
-        if self._released_tracks or not alone:
+        if not alone:
             self._released_tracks = False
             while dispatcher.available:
                 found = dispatcher.choose()
@@ -167,11 +167,6 @@ class Scheduler:
     def idle(self) -> bool:
         """Whether nothing runs and nothing could: all that waits is paused, failed or to be retried."""
         return self._dispatcher.idle
-
-    @property
-    def saturated(self) -> bool:
-        """Whether every track is busy, so that data which arrives can wait with being told until one is not."""
-        return not self._dispatcher.available
 
     @property
     def retrying(self) -> bool:
@@ -316,7 +311,7 @@ class Scheduler:
             return best, track
         state = self._states[chosen.table]
         tracks = dispatcher.place(dispatcher.lanes[state.lane])
-        return state, (tracks & -tracks).bit_length() - 1
+        return state, lowest(tracks)
 
     def _busy(self) -> dict[int, TableState]:
         """Tracks to what runs on them."""

@@ -2,7 +2,16 @@
 
 from freshtide.scheduling.allocations.all_tracks import GlobalAllocation
 from freshtide.scheduling.allocations.edf_partitioned import EdfPartitioned
-from freshtide.scheduling.allocations.partition import Allocation, Lane, Load, Partition, Shortage, mask, tracks_of
+from freshtide.scheduling.allocations.partition import (
+    Allocation,
+    Lane,
+    Load,
+    Partition,
+    Shortage,
+    lowest,
+    mask,
+    tracks_of,
+)
 from freshtide.scheduling.allocations.proportional import Proportional
 
 __all__ = [
@@ -14,6 +23,7 @@ __all__ = [
     "Partition",
     "Proportional",
     "Shortage",
+    "lowest",
     "mask",
     "tracks_of",
 ]

@@ -73,6 +73,11 @@ def mask(tracks: Iterable[int]) -> int:
     return sum(1 << track for track in tracks)
 
 
+def lowest(bits: int) -> int:
+    """The lowest track of a set that is not empty."""
+    return (bits & -bits).bit_length() - 1
+
+
 def tracks_of(bits: int) -> list[int]:
     """The tracks in a set, ascending."""
     return [track for track in range(bits.bit_length()) if bits >> track & 1]

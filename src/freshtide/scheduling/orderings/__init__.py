@@ -7,7 +7,7 @@ from freshtide.scheduling.orderings.edf_p import PrioritizedEdf
 from freshtide.scheduling.orderings.fifo import Fifo
 from freshtide.scheduling.orderings.lookahead import Lookahead
 from freshtide.scheduling.orderings.max_benefit import MaxBenefit
-from freshtide.scheduling.orderings.ordering import Ordering
+from freshtide.scheduling.orderings.ordering import Ordering, RankedOrdering
 from freshtide.scheduling.orderings.random_choice import RandomChoice
 
 ORDERINGS: Mapping[str, Callable[[Callable[[], float]], Ordering]] = {
@@ -29,4 +29,5 @@ __all__ = [
     "Ordering",
     "PrioritizedEdf",
     "RandomChoice",
+    "RankedOrdering",
 ]

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from freshtide.scheduling.candidates import Candidate
-from freshtide.scheduling.orderings.ordering import Ordering
+from freshtide.scheduling.orderings.ordering import RankedOrdering
 
 
-class EarliestDeadlineFirst(Ordering):
+class EarliestDeadlineFirst(RankedOrdering):
     """Prefers the update whose next data is due soonest, whatever its priority (Golab et al. 2011, section 3.1)."""
 
     name = "edf"

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from freshtide.scheduling.candidates import Candidate
-from freshtide.scheduling.orderings.ordering import Ordering
+from freshtide.scheduling.orderings.ordering import RankedOrdering
 
 
-class PrioritizedEdf(Ordering):
+class PrioritizedEdf(RankedOrdering):
     """Prefers the highest priority, and among equals the earliest deadline (Golab et al. 2011, section 3.1)."""
 
     name = "edf-p"

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from freshtide.scheduling.candidates import Candidate
-from freshtide.scheduling.orderings.ordering import Ordering
+from freshtide.scheduling.orderings.ordering import RankedOrdering
 
 
-class Fifo(Ordering):
+class Fifo(RankedOrdering):
     """Prefers the update whose data has been waiting longest."""
 
     name = "fifo"

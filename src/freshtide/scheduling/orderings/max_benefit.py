@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from freshtide.scheduling.candidates import Candidate
-from freshtide.scheduling.orderings.ordering import Ordering
+from freshtide.scheduling.orderings.ordering import RankedOrdering
 
 
-class MaxBenefit(Ordering):
+class MaxBenefit(RankedOrdering):
     """Prefers the update that lowers weighted staleness most per second of work (Golab et al. 2011, section 3.1)."""
 
     name = "max-benefit"
