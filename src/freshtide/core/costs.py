@@ -8,6 +8,8 @@ from typing import ClassVar, Protocol
 
 SHORTEST = 1e-6
 """No update takes less, so that benefit per second is always defined."""
+# A slow update is remembered for longer than the mean is, and not for ever.
+_EXCESS_KEPT = 0.98
 
 
 class Cost(Protocol):
@@ -25,6 +27,10 @@ class Cost(Protocol):
         """E(n), never zero."""
         ...
 
+    def longest(self, n: float) -> float:
+        """What an update takes at most, as far as is known."""
+        ...
+
     def observed(self, n: float, execution: float) -> Cost:
         """What is expected after one more update."""
         ...
@@ -36,6 +42,8 @@ class GivenCost:
 
     alpha: float
     beta: float
+    variability: float = 0.0
+    """b: updates take up to (1 + b) times what is expected."""
     learns: ClassVar[bool] = False
 
     @property
@@ -44,6 +52,9 @@ class GivenCost:
 
     def expected(self, n: float) -> float:
         return max(self.alpha + self.beta * n, SHORTEST)
+
+    def longest(self, n: float) -> float:
+        return (1.0 + self.variability) * self.expected(n)
 
     def observed(self, n: float, execution: float) -> GivenCost:  # noqa: ARG002 - it knows better
         return self
@@ -66,6 +77,8 @@ class CostModel:
     sum_e: float = 0.0
     sum_nn: float = 0.0
     sum_ne: float = 0.0
+    excess: float = 1.0
+    """How many times as long as expected the slowest of the recent updates took."""
 
     @classmethod
     def given(cls, alpha: float, beta: float) -> CostModel:
@@ -90,7 +103,12 @@ class CostModel:
             sum_e=self.sum_e * keep + execution,
             sum_nn=self.sum_nn * keep + n * n,
             sum_ne=self.sum_ne * keep + n * execution,
+            excess=max(self._excess_of(n, execution), 1.0 + _EXCESS_KEPT * (self.excess - 1.0)),
         )
+
+    def _excess_of(self, n: float, execution: float) -> float:
+        # The first update says what to expect, not how far others stray from it.
+        return 1.0 if self.weight == 0.0 else execution / self.expected(n)
 
     @property
     def coefficients(self) -> tuple[float, float]:
@@ -109,3 +127,6 @@ class CostModel:
     def expected(self, n: float) -> float:
         alpha, beta = self.coefficients
         return max(alpha + beta * n, SHORTEST)
+
+    def longest(self, n: float) -> float:
+        return self.excess * self.expected(n)

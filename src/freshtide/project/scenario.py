@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from freshtide.core.errors import Origin, Problem, ProjectError
+from freshtide.project.adaptivescheduler import not_to_be_kept, unknown_tables
 from freshtide.project.scenariotables import ScenarioTables, read_tables
 from freshtide.project.schedulers import read_policy, too_few_tracks
 from freshtide.project.validation import Duration, PositiveDuration, Written, check
@@ -74,7 +75,12 @@ _WAY_OUT = "A scenario is a YAML file with tracks, horizon, scheduler and tables
 
 
 def _require_tracks(scenario: Scenario, file: YamlFile) -> None:
+    names = [table.name for table in scenario.workload.tables]
+    if problems := unknown_tables(scenario.policy, names, file.origin):
+        raise ProjectError(problems)
     simulation = Simulation(scenario.workload, scenario.policy, tracks=scenario.tracks)
+    if simulation.scheduler.breaches:
+        raise ProjectError(not_to_be_kept(simulation.scheduler.breaches, file.origin(("scheduler",))))
     if simulation.scheduler.shortage is not None:
         raise ProjectError([too_few_tracks(simulation.scheduler.shortage, file.origin(("scheduler",)))])
 

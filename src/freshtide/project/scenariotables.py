@@ -71,6 +71,7 @@ def _table(
     if written is None:
         return None, problems
     problems = _wrong_kind(name, written, place) + _unknown_sources(name, written, known, place)
+    problems += _two_costs(name, written, place)
     if problems:
         return None, problems
     return SimulatedTable(
@@ -78,7 +79,7 @@ def _table(
         stream=None if written.sources is not None else _stream(written),
         sources=tuple(dict.fromkeys(written.sources or ())),
         priority=written.priority,
-        alpha=written.alpha,
+        alpha=written.alpha if written.cost is None else written.cost,
         beta=written.beta,
         target_lag=written.target_lag,
     ), []
@@ -105,6 +106,19 @@ def _wrong_kind(name: str, written: _WrittenTable, place: Place) -> list[Problem
             way_out=f"Take it out. {_FORMS}",
         )
         for key in misplaced
+    ]
+
+
+def _two_costs(name: str, written: _WrittenTable, place: Place) -> list[Problem]:
+    doubled = [key for key in ("alpha", "beta") if key in written.model_fields_set]
+    if written.cost is None or not doubled:
+        return []
+    return [
+        Problem(
+            message=f"'{name}' has a constant cost, so it cannot have '{doubled[0]}'.",
+            origin=place((*_TABLES, name, doubled[0])),
+            way_out="Write cost: 1, or alpha: 1, beta: 0.1.",
+        )
     ]
 
 
@@ -270,6 +284,8 @@ class _WrittenTable(Written):
     priority: float = Field(default=1.0, gt=0.0)
     alpha: Duration = 1.0
     beta: float = Field(default=0.0, ge=0.0)
+    cost: PositiveDuration | None = None
+    """Of every update, however much it loads: alpha, and no beta."""
     target_lag: PositiveDuration | None = None
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from freshtide.core.errors import Origin, Problem, ProjectError, choices
+from freshtide.project import adaptivescheduler
 from freshtide.project.validation import Place, Written, check, chosen, wrong
 from freshtide.project.yamlfile import KeyPath, parse_yaml
 from freshtide.scheduling import (
@@ -28,6 +29,7 @@ from freshtide.scheduling import (
     Shortage,
     SumInheritance,
 )
+from freshtide.scheduling.orderings import ShortestPeriod
 
 _HERE: KeyPath = ("scheduler",)
 _DEFAULT = Policy()
@@ -38,7 +40,7 @@ def read_policy(value: object, place: Place) -> tuple[Policy | None, list[Proble
     if value is None:
         return _DEFAULT, []
     if isinstance(value, Mapping):
-        return _in_parts(value, place)
+        return _named(value, place) if "name" in value else _in_parts(value, place)
     name = value.lower() if isinstance(value, str) else ""
     if name in _NAMED:
         return _NAMED[name](), []
@@ -67,6 +69,17 @@ def too_few_tracks(shortage: Shortage, origin: Origin | None = None) -> Problem:
     )
 
 
+_PRP = "prp"
+PRP = Policy(
+    ordering=ShortestPeriod.name,
+    allocation=Proportional(measure="period", k=2.0),
+    inheritance=NoInheritance(),
+    chopping=None,
+)
+"""What Leontyev et al. 2010, section VII, compare the adaptive scheduler with: short periods first, clusters by
+period within a factor of 2, promotion wherever a track is idle, all that is pending in one update."""
+
+
 def _with_ordering(name: str) -> Callable[[], Policy]:
     return lambda: Policy(ordering=name)
 
@@ -76,8 +89,25 @@ _NAMED: Mapping[str, Callable[[], Policy]] = {
     GlobalAllocation.name: lambda: Policy(allocation=GlobalAllocation()),
     EdfPartitioned.name: lambda: Policy(allocation=EdfPartitioned()),
     Proportional.name: lambda: Policy(allocation=Proportional()),
+    _PRP: lambda: PRP,
+    adaptivescheduler.NAME: adaptivescheduler.adaptive_policy,
 }
 """All that a single word can choose."""
+
+
+def _named(values: Mapping[object, object], place: Place) -> tuple[Policy | None, list[Problem]]:
+    """A scheduler by its name, with what it can be told besides."""
+    name = values["name"]
+    if isinstance(name, str) and name.lower() == adaptivescheduler.NAME:
+        return adaptivescheduler.read_adaptive(values, place, _HERE)
+    if not isinstance(name, str) or name.lower() not in _NAMED:
+        way_out = choices(str(name), _NAMED)
+        return None, [Problem(message=f"'{name}' is not a scheduler.", origin=place((*_HERE, "name")), way_out=way_out)]
+    if others := [str(key) for key in values if key != "name"]:
+        message = f"'{name}' takes no '{others[0]}'."
+        way_out = "Leave it out, or choose each part without a name: {ordering: ..., allocation: ...}."
+        return None, [Problem(message=message, origin=place((*_HERE, others[0])), way_out=way_out)]
+    return _NAMED[name.lower()](), []
 
 
 def _in_parts(values: Mapping[object, object], place: Place) -> tuple[Policy | None, list[Problem]]:

@@ -5,6 +5,7 @@ simulator drive the same object. A `Policy` says how: an ordering (who is best),
 inheritance (with whose priority) and chopping (how much at a time).
 """
 
+from freshtide.scheduling.adaptive import Adaptive, Mode, ReservationView
 from freshtide.scheduling.allocations import (
     Allocation,
     EdfPartitioned,
@@ -36,6 +37,7 @@ __all__ = [
     "ALLOCATIONS",
     "INHERITANCES",
     "ORDERINGS",
+    "Adaptive",
     "Allocation",
     "Beginning",
     "Candidate",
@@ -46,6 +48,7 @@ __all__ = [
     "Load",
     "MaxInheritance",
     "MaxPlusInheritance",
+    "Mode",
     "NoInheritance",
     "Ordering",
     "Partition",
@@ -53,6 +56,7 @@ __all__ = [
     "Proportional",
     "Prospect",
     "Reach",
+    "ReservationView",
     "RetryPolicy",
     "ScheduledTable",
     "Scheduler",

@@ -23,6 +23,8 @@ class Candidate:
     cost: float = 1.0
     """Expected execution time, in seconds."""
     upto: float = 0.0
+    due: float = 0.0
+    """The deadline that its reservation gives it, under the adaptive scheduler."""
     entry: tuple[Any, int, int, Candidate] | None = None
     """Where it stands in a queue; None while it does not wait."""
 

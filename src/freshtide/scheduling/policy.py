@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from freshtide.scheduling.adaptive.settings import Adaptive
 from freshtide.scheduling.allocations import Allocation, EdfPartitioned, GlobalAllocation, Proportional
 from freshtide.scheduling.inheritance import (
     Inheritance,
@@ -39,6 +40,8 @@ class Policy:
     """Tables are shared out anew when the cost of one has grown or shrunk by more than this factor."""
     seed: int = 0
     """Of the ordering `random`."""
+    adaptive: Adaptive | None = None
+    """Reserved shares and recovery modes: updates then go by the deadlines of their reservations."""
 
     def __post_init__(self) -> None:
         if self.ordering not in ORDERINGS:

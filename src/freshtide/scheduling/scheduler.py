@@ -18,12 +18,14 @@ from freshtide.core.events import (
     UpdateFinished,
 )
 from freshtide.core.staleness import trailing_edge
+from freshtide.guarantees import Breach
+from freshtide.scheduling.adaptive import Adaptation, ReservationView
 from freshtide.scheduling.allocations import Partition, Shortage, lowest
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.dispatch import Dispatcher
 from freshtide.scheduling.expectations import Expectations
 from freshtide.scheduling.linking import linked_states
-from freshtide.scheduling.orderings import ORDERINGS
+from freshtide.scheduling.orderings import ORDERINGS, ReservedDeadline
 from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.states import NOT_RUNNING, ScheduledTable, TableState, TableStatus
@@ -48,6 +50,8 @@ class TableView:
     lane: str
     waits: str | None
     """Why no update of the table is running; None while one is."""
+    reservation: ReservationView | None
+    """Under the adaptive scheduler."""
 
 
 class Scheduler:
@@ -75,7 +79,7 @@ class Scheduler:
         self._reach = reach
         self._explaining = explaining
         self._states = linked_states(list(tables), policy)
-        self._ordering = ORDERINGS[policy.ordering](uniform)
+        self._ordering = ORDERINGS[policy.ordering](uniform) if policy.adaptive is None else ReservedDeadline()
         states = list(self._states.values())
         self._dispatcher = Dispatcher(states, tracks=tracks, allocation=policy.allocation, ordering=self._ordering)
         self._expectations = Expectations(states) if self._ordering.looks_ahead else None
@@ -94,8 +98,12 @@ class Scheduler:
             TableResumed: self._resume,
             RebuildRequested: self._want_rebuild,
         }
+        self._adaptation: Adaptation | None = None
+        self._propose: Callable[[TableState], bool] = TableState.propose
+        if policy.adaptive is not None:
+            self._adapt(Adaptation(states, tracks=tracks, settings=policy.adaptive, reach=reach))
 
-    def handle(self, events: Iterable[Event], now: float) -> list[Command]:
+    def handle(self, events: Iterable[Event], now: float) -> list[Command]:  # noqa: PLR0912 - taken apart it is slower
         """Apply all that happened, then decide once."""
         commands: list[Command] = []
         touched = self._touched
@@ -103,13 +111,15 @@ class Scheduler:
             command = self._appliers[type(event)](event, now)
             if command is not None:
                 commands.append(command)
-        dispatcher = self._dispatcher
+        if self._adaptation is not None:
+            commands += self._advance(self._adaptation, now)
+        dispatcher, propose = self._dispatcher, self._propose
         # Unless a track was given back, what waited before has still none to go to: only one newly released can have.
         alone = len(touched) == 1 and not self._released_tracks
         for state in touched:
             if state.sources:
                 self._see_edge(state, now)
-            if state.track == NOT_RUNNING and state.able and state.propose():
+            if state.track == NOT_RUNNING and state.able and propose(state):
                 tracks = alone and (dispatcher.available & state.own or dispatcher.place(dispatcher.lanes[state.lane]))
                 if tracks:
                     commands.append(self._start(state, lowest(tracks)))
@@ -133,6 +143,7 @@ class Scheduler:
     def look(self, table: str) -> TableView:
         """The state of a table, for explanations."""
         state = self._states[table]
+        reservation = None if self._adaptation is None else self._adaptation.look(state)
         return TableView(
             name=table,
             freshness=state.freshness,
@@ -142,7 +153,8 @@ class Scheduler:
             retry_at=state.retry_at,
             candidate=None if state.entry is None else _copy(state),
             lane=self._dispatcher.lanes[state.lane].label,
-            waits=why_waiting(state, self._dispatcher, self._busy()),
+            waits=why_waiting(state, self._dispatcher, self._busy(), reservation),
+            reservation=reservation,
         )
 
     def standing(self, count: int) -> list[Candidate]:
@@ -164,9 +176,14 @@ class Scheduler:
         return self._dispatcher.partition.shortage
 
     @property
+    def breaches(self) -> list[Breach]:
+        """Why reservations cannot be kept, under the adaptive scheduler; nothing if they can."""
+        return [] if self._adaptation is None else self._adaptation.breaches
+
+    @property
     def idle(self) -> bool:
         """Whether nothing runs and nothing could: all that waits is paused, failed or to be retried."""
-        return self._dispatcher.idle
+        return self._dispatcher.idle and (self._adaptation is None or not self._adaptation.holds_back)
 
     @property
     def retrying(self) -> bool:
@@ -176,6 +193,34 @@ class Scheduler:
     def cost(self, table: str) -> Cost:
         """What has been learnt of a table's execution times."""
         return self._states[table].model
+
+    def _adapt(self, adaptation: Adaptation) -> None:
+        """Reservations decide from now on which updates are released."""
+
+        def arrive(event: DataArrived, now: float) -> None:
+            self._arrive(event, now)
+            # A table can fall behind, and so change its mode, during its update.
+            self._touched.append(self._states[event.table])
+
+        def finish(event: UpdateFinished, now: float) -> None:
+            self._finish(event, now)
+            state = self._states[event.table]
+            adaptation.ended(state, now)
+            self._touched.append(state)
+
+        def wake(event: TimerFired, now: float) -> None:
+            self._wake(event, now)
+            adaptation.woken()
+
+        self._adaptation, self._propose = adaptation, adaptation.propose
+        self._appliers |= {DataArrived: arrive, UpdateFinished: finish, TimerFired: wake}
+
+    def _advance(self, adaptation: Adaptation, now: float) -> list[Command]:
+        for state in self._touched:
+            if state.sources:
+                self._see_edge(state, now)
+        wake = adaptation.advance(self._touched, now)
+        return [] if wake is None else [WakeAt(wake)]
 
     def _arrive(self, event: DataArrived, now: float) -> None:
         state = self._states[event.table]
@@ -260,6 +305,8 @@ class Scheduler:
         self._released_tracks = True
         self._dispatcher.share_out()
         self._drifted.clear()
+        if self._adaptation is not None:
+            self._adaptation.plan()
 
     def _note_drift(self, state: TableState) -> None:
         factor, cost, planned = self._policy.repartition, state.period_cost, state.partitioned_cost
@@ -351,4 +398,5 @@ def _copy(state: TableState) -> Candidate:
         delta=state.delta,
         cost=state.cost,
         upto=state.upto,
+        due=state.due,
     )

@@ -35,6 +35,12 @@ class ScheduledTable:
     failed: bool = False
     revised_sources: bool = False
     """Whether sources were revised after the table's last update."""
+    phase: float = 0.0
+    arrival_jitter: float = 0.0
+    timestamp_jitter: float = 0.0
+    """How regular the table's feed is (Leontyev et al. 2010, Definition 2); of views nothing is asked."""
+    held_back: float = 0.0
+    """How far what dependents may use stays behind the table's freshness."""
     expected_at: float | None = None
     """When data, or a movement of the sources, is expected next."""
 

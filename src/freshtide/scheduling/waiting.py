@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from freshtide.core.durations import format_duration
 from freshtide.core.instants import format_instant
 from freshtide.core.staleness import trailing_edge
+from freshtide.scheduling.adaptive import ReservationView
 from freshtide.scheduling.allocations import Lane, tracks_of
 from freshtide.scheduling.dispatch import Dispatcher
 from freshtide.scheduling.states import NOT_RUNNING, TableState, TableStatus
@@ -13,7 +15,12 @@ from freshtide.scheduling.states import NOT_RUNNING, TableState, TableStatus
 NEXT = "it is the next to start"
 
 
-def why_waiting(state: TableState, dispatcher: Dispatcher, running: Mapping[int, TableState]) -> str | None:
+def why_waiting(
+    state: TableState,
+    dispatcher: Dispatcher,
+    running: Mapping[int, TableState],
+    reservation: ReservationView | None = None,
+) -> str | None:
     """The first thing that keeps an update of the table from starting; None if it is running."""
     if state.track != NOT_RUNNING:
         return None
@@ -22,7 +29,7 @@ def why_waiting(state: TableState, dispatcher: Dispatcher, running: Mapping[int,
     if state.retry_at is not None:
         return f"its last update failed and is tried again at {format_instant(state.retry_at)}"
     if state.entry is None:
-        return _nothing_to_do(state)
+        return _not_released(reservation) or _nothing_to_do(state)
     if dispatcher.place(dispatcher.lanes[state.lane]) and dispatcher.best(1)[0] is state:
         return NEXT
     return why_not_placed(state, dispatcher, running)
@@ -54,6 +61,13 @@ def _elsewhere(lane: Lane, dispatcher: Dispatcher, running: Mapping[int, TableSt
     if others and not idle:
         told.append(_busy("track", others, running) + " too")
     return told
+
+
+def _not_released(reservation: ReservationView | None) -> str | None:
+    if reservation is None or reservation.next_release is None:
+        return None
+    moment, period = format_instant(reservation.next_release), format_duration(reservation.period)
+    return f"its next update is released at {moment}: in {reservation.mode} mode there is one every {period}"
 
 
 def _nothing_to_do(state: TableState) -> str:

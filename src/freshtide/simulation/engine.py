@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush, heapreplace
 
-from freshtide.core.commands import StartUpdate
+from freshtide.core.commands import StartUpdate, WakeAt
 from freshtide.core.costs import GivenCost
-from freshtide.core.events import DataArrived, Event, UpdateFinished
+from freshtide.core.events import DataArrived, Event, TimerFired, UpdateFinished
 from freshtide.scheduling import GlobalAllocation, Policy, ScheduledTable, Scheduler
 from freshtide.simulation.results import Result
 from freshtide.simulation.staleness import StalenessRecord
@@ -20,6 +20,7 @@ from freshtide.simulation.workload import SimulatedTable, Workload
 
 # In the heap, where the end of an update has the number of its track.
 _ARRIVAL = -1
+_TIMER = -2
 
 
 @dataclass(slots=True)
@@ -64,6 +65,8 @@ class Simulation:
     def __init__(self, workload: Workload, policy: Policy, *, tracks: int) -> None:
         self._workload = workload
         self._tracks = tracks
+        # What arrives while every track is busy can change nothing yet, except the mode of a table.
+        self._deaf_when_busy = policy.adaptive is None
         self._tables = {table.name: _running(table, workload.seed) for table in workload.tables}
         self.scheduler = Scheduler(
             [_scheduled(table, workload) for table in workload.tables],
@@ -95,13 +98,16 @@ class Simulation:
         busy = [0.0] * self._tracks
         handled, now = 0, 0.0
         happened: list[Event] = []
-        running = 0
+        running, full = 0, tracks if self._deaf_when_busy else -1
         while heap and handled < events:
             now, _, table, track = heap[0]
             if now > horizon:
                 break
-            handled += 1
-            if track == _ARRIVAL:
+            if track == _TIMER:
+                heappop(heap)
+                happened.append(TimerFired())
+            elif track == _ARRIVAL:
+                handled += 1
                 happened.append(DataArrived(table.name, table.next_timestamp, now))
                 arrival = next(table.files, None)
                 if arrival is None:
@@ -111,6 +117,7 @@ class Simulation:
                     sequence += 1
                     heapreplace(heap, (moment, sequence, table, _ARRIVAL))
             else:
+                handled += 1
                 heappop(heap)
                 running -= 1
                 upto = table.upto
@@ -120,10 +127,14 @@ class Simulation:
                 table.note_moment(now)
                 table.note_freshness(upto)
                 happened.append(UpdateFinished(table.name, track, upto, upto - table.lateness, table.seconds))
-            # All of one moment is told at once; and what arrives while every track is busy can change nothing yet.
-            if running == tracks or (heap and heap[0][0] == now):
+            # All of one moment is told at once.
+            if running == full or (heap and heap[0][0] == now):
                 continue
             for command in handle(happened, now):
+                if type(command) is WakeAt:
+                    sequence += 1
+                    heappush(heap, (command.time, sequence, table, _TIMER))
+                    continue
                 assert type(command) is StartUpdate, "without failures there is nothing else to do"
                 table, track, upto = tables[command.table], command.track, command.upto
                 gained = upto - table.freshness
@@ -141,7 +152,7 @@ class Simulation:
         end = now if math.isinf(horizon) else horizon
         for finish, _, _, track in heap:
             # What is still running has kept its track busy up to the end only.
-            if track != _ARRIVAL:
+            if track >= 0:
                 busy[track] -= finish - end
         return Result(
             staleness={name: table.record.closed(end) for name, table in tables.items()},
@@ -180,15 +191,24 @@ def _scheduled(table: SimulatedTable, workload: Workload) -> ScheduledTable:
     alpha, beta = workload.planned_costs.get(table.name, (table.alpha, table.beta))
     stream = table.stream
     expected_at = None
+    phase = jitter = held_back = 0.0
     if stream is not None:
         expected_at = stream.phase if stream.phase > 0 and stream.arrivals is None else stream.period
+        held_back = stream.late.by if stream.late is not None else 0.0
+        jitter = stream.jitter + held_back
+        phase = expected_at + jitter
     return ScheduledTable(
         name=table.name,
         sources=table.sources,
         priority=table.priority,
         period=workload.periods[table.name],
-        cost=GivenCost(alpha, beta),
+        cost=GivenCost(alpha, beta, workload.variability),
         freshness=0.0,
         safe=0.0,
+        # A file is stamped when it is due and comes within the jitter after that.
+        phase=phase,
+        arrival_jitter=jitter,
+        timestamp_jitter=jitter,
+        held_back=held_back,
         expected_at=expected_at,
     )

@@ -9,6 +9,8 @@ from freshtide.scheduling.orderings.lookahead import Lookahead
 from freshtide.scheduling.orderings.max_benefit import MaxBenefit
 from freshtide.scheduling.orderings.ordering import Ordering, RankedOrdering
 from freshtide.scheduling.orderings.random_choice import RandomChoice
+from freshtide.scheduling.orderings.reserved_deadline import ReservedDeadline
+from freshtide.scheduling.orderings.shortest_period import ShortestPeriod
 
 ORDERINGS: Mapping[str, Callable[[Callable[[], float]], Ordering]] = {
     Fifo.name: lambda _uniform: Fifo(),
@@ -17,6 +19,7 @@ ORDERINGS: Mapping[str, Callable[[Callable[[], float]], Ordering]] = {
     MaxBenefit.name: lambda _uniform: MaxBenefit(),
     Lookahead.name: lambda _uniform: Lookahead(),
     RandomChoice.name: RandomChoice,
+    ShortestPeriod.name: lambda _uniform: ShortestPeriod(),
 }
 """By name, made from a source of random numbers in [0, 1)."""
 
@@ -30,4 +33,6 @@ __all__ = [
     "PrioritizedEdf",
     "RandomChoice",
     "RankedOrdering",
+    "ReservedDeadline",
+    "ShortestPeriod",
 ]

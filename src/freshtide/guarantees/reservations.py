@@ -1,0 +1,159 @@
+"""Bounds for tables whose updates have reserved shares of the tracks (Leontyev et al. 2010, sections IV to VI).
+
+They hold for global EDF without preemption, as the adaptive scheduler runs it, if no update takes longer than its
+`execution`, no table asks for more than a track and all of them together for no more than there are.
+"""
+
+from __future__ import annotations
+
+import graphlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+# Shares of tracks are sums of fractions: what is meant to fit exactly must fit.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserved:
+    """A table with the share of the tracks that its updates have reserved."""
+
+    table: str
+    period: float
+    """p: in normal mode an update is released at most once in so many seconds."""
+    execution: float
+    """e: no update takes longer."""
+    recovery_period: float
+    """p_r: the period in recovery mode."""
+    sources: tuple[str, ...] = ()
+    phase: float = 0.0
+    """phi: when the first file is due at the latest, counted from the moment at which the table is fresh."""
+    arrival_jitter: float = 0.0
+    """J: a file comes up to so many seconds before the last moment at which it is due."""
+    timestamp_jitter: float = 0.0
+    """kappa: a file is stamped up to so many seconds before it arrives."""
+    held_back: float = 0.0
+    """How far what dependents may use stays behind the table's freshness: the declared lateness of a feed."""
+
+    @property
+    def utilisation(self) -> float:
+        return self.execution / self.period
+
+    @property
+    def largest_share(self) -> float:
+        """W: the share of a track in recovery mode."""
+        return self.execution / self.recovery_period
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """An assumption of the bounds that does not hold, with the numbers that break it."""
+
+    table: str | None
+    """The table that breaks it; None if it takes all of them."""
+    reason: str
+    way_out: str
+    tracks_needed: int | None = None
+    """The number of tracks with which it would hold; None if no number would do."""
+
+
+def total_utilisation(tables: Sequence[Reserved]) -> float:
+    """U_sum: how many tracks the tables keep busy in normal mode."""
+    return sum(table.utilisation for table in tables)
+
+
+def tracks_needed(tables: Sequence[Reserved]) -> int:
+    """The fewest tracks that hold the tables."""
+    return max(1, math.ceil(total_utilisation(tables) - ROUNDING))
+
+
+def breaches(tables: Sequence[Reserved], tracks: int) -> list[Breach]:
+    """What of Definitions 9 and 10 does not hold: u <= 1, e <= p_r <= p, U_sum <= m."""
+    found = [breach for table in tables for breach in _own_breaches(table)]
+    total = total_utilisation(tables)
+    if total > tracks * (1.0 + ROUNDING):
+        largest = max(tables, key=lambda table: table.utilisation)
+        needed = tracks_needed(tables)
+        found.append(
+            Breach(
+                table=None,
+                reason=(
+                    f"the tables keep {total:.3g} tracks busy and there {'is' if tracks == 1 else 'are'} {tracks}; "
+                    f"'{largest.table}' asks most, {largest.utilisation:.3g} of a track "
+                    f"({largest.execution:.3g}s every {largest.period:.3g}s)"
+                ),
+                way_out=f"{needed} tracks would do; or give the tables longer periods or cheaper queries.",
+                tracks_needed=needed,
+            )
+        )
+    return found
+
+
+def _own_breaches(table: Reserved) -> list[Breach]:
+    name, period, execution, recovery = table.table, table.period, table.execution, table.recovery_period
+    if execution > period * (1.0 + ROUNDING):
+        return [
+            Breach(
+                table=name,
+                reason=(
+                    f"an update of '{name}' takes {execution:.3g}s and is due every {period:.3g}s: "
+                    f"{table.utilisation:.3g} tracks, and a table can use one at most"
+                ),
+                way_out=f"A period of at least {execution:.3g}s would do, or a cheaper query.",
+            )
+        ]
+    if recovery < execution * (1.0 - ROUNDING):
+        reason = f"the recovery period of '{name}', {recovery:.3g}s, is shorter than its updates, {execution:.3g}s"
+    elif recovery > period * (1.0 + ROUNDING):
+        reason = f"the recovery period of '{name}', {recovery:.3g}s, is longer than its period, {period:.3g}s"
+    else:
+        return []
+    return [Breach(table=name, reason=reason, way_out=f"Choose one between {execution:.3g}s and {period:.3g}s.")]
+
+
+def tardiness_bounds(tables: Sequence[Reserved], tracks: int) -> dict[str, float]:
+    """Y: how long after its deadline an update ends at the latest (Theorem 1)."""
+    costs = sorted((table.execution for table in tables), reverse=True)
+    shares = sorted((table.largest_share for table in tables), reverse=True)
+    # An empty set of tables has no bounds to ask for.
+    delay = (sum(costs[:tracks]) - costs[-1]) / (tracks - sum(shares[: tracks - 1])) if costs else 0.0
+    return {table.table: table.execution + delay for table in tables}
+
+
+def response_bounds(tables: Sequence[Reserved], tracks: int) -> dict[str, float]:
+    """Theta = p + Y: how long after its release an update ends at the latest (Lemma 1)."""
+    tardiness = tardiness_bounds(tables, tracks)
+    return {table.table: table.period + tardiness[table.table] for table in tables}
+
+
+def staleness_bounds(tables: Sequence[Reserved], tracks: int) -> dict[str, float]:
+    """A: how stale a table can become as long as the feeds below it are healthy (Definition 13, Theorems 2 and 3)."""
+    by_name = {table.table: table for table in tables}
+    response = response_bounds(tables, tracks)
+    found: dict[str, float] = {}
+    for name in graphlib.TopologicalSorter({table.table: table.sources for table in tables}).static_order():
+        table = by_name[name]
+        if table.sources:
+            behind = max(found[source] + by_name[source].held_back for source in table.sources)
+        else:
+            behind = max(table.phase, table.period + table.arrival_jitter + table.timestamp_jitter)
+        found[name] = response[name] + table.period + behind
+    return found
+
+
+def recovery_time(table: Reserved, response: float, outage: float) -> float:
+    """x: how long after it enters recovery mode a base table has loaded all that an outage held up (Theorem 4).
+
+    Without a recovery period shorter than its period a table never catches up.
+    """
+    period, recovery = table.period, table.recovery_period
+    if recovery >= period:
+        return math.inf
+    return (response * period + (outage + table.arrival_jitter + period) * recovery) / (period - recovery)
+
+
+def recovery_times(tables: Sequence[Reserved], tracks: int, outage: float) -> Mapping[str, float]:
+    """The recovery time of every base table after an outage of this length."""
+    response = response_bounds(tables, tracks)
+    return {table.table: recovery_time(table, response[table.table], outage) for table in tables if not table.sources}

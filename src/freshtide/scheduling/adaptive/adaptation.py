@@ -1,0 +1,243 @@
+"""All reservations together: what changes at a moment, and when to look again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+
+from freshtide.core.costs import SHORTEST
+from freshtide.guarantees import (
+    Breach,
+    Reserved,
+    breaches,
+    fastest_recovery,
+    joint_recovery,
+    staleness_bounds,
+)
+from freshtide.scheduling.adaptive.modes import admitted, rule_nr, rule_rn
+from freshtide.scheduling.adaptive.releases import next_release, release
+from freshtide.scheduling.adaptive.reservation import Mode, Reservation, ReservationView
+from freshtide.scheduling.adaptive.reweighting import reweigh, settle
+from freshtide.scheduling.adaptive.settings import Adaptive
+from freshtide.scheduling.states import TableState, TableStatus
+
+# Time stamps are sums: what is just one period away must not fall out by its last digit.
+_ROUNDING = 1.0 + 1e-9
+
+Reach = Callable[[str, float], float | None]
+
+
+class Adaptation:
+    """Which updates are released, and in which mode each table is."""
+
+    def __init__(
+        self, states: Sequence[TableState], *, tracks: int, settings: Adaptive, reach: Reach | None = None
+    ) -> None:
+        self._states = states
+        self._tracks = tracks
+        self._settings = settings
+        self._reach = reach
+        self._reservations = [Reservation(state=state) for state in states]
+        self._late: dict[int, Reservation] = {}
+        """By place: the tables that wait to be let into recovery mode."""
+        self._may_let_in = False
+        """Whether one of them could be let in now that could not before."""
+        self._alarms: list[tuple[float, int]] = []
+        self._wakes_at = float("inf")
+        self.breaches: list[Breach] = []
+        self.plan()
+
+    def plan(self) -> None:
+        """Reserve shares anew: tables have come or gone, or their costs have changed."""
+        taking_part = [state for state in self._states if state.status is TableStatus.ACTIVE]
+        reserved = self._reserved(taking_part)
+        self.breaches = breaches(reserved, self._tracks)
+        bounds = staleness_bounds(reserved, self._tracks) if not self.breaches else {}
+        for state, table in zip(taking_part, reserved, strict=True):
+            reservation = self._reservations[state.place]
+            reservation.nominal_period = table.period
+            reservation.execution = table.execution
+            reservation.recovery_period = table.recovery_period
+            reservation.threshold = self._threshold(table, bounds.get(table.table, table.period))
+        for state in self._states:
+            if state.status is not TableStatus.ACTIVE:
+                self._reservations[state.place].enter(Mode.NORMAL)
+        self._demand = sum(self._reservations[state.place].share for state in taking_part)
+        self._may_let_in = True
+
+    def ended(self, state: TableState, now: float) -> None:
+        """An update of the table has been committed."""
+        reservation = self._reservations[state.place]
+        reservation.is_open, reservation.finished_at, reservation.has_just_ended = False, now, True
+
+    def woken(self) -> None:
+        """A moment that was asked for has come."""
+        self._wakes_at = float("inf")
+
+    def advance(self, touched: list[TableState], now: float) -> float | None:
+        """Change modes and release updates, after all that happened at this moment. When to look again, if that is new.
+
+        `touched` are the tables to which something happened; those that change without it are added.
+        """
+        while self._alarms and self._alarms[0][0] <= now:
+            touched.append(self._states[heappop(self._alarms)[1]])
+        looked_at = [self._reservations[state.place] for state in touched]
+        for reservation in looked_at:
+            self._end(reservation, now)
+        for reservation in looked_at:
+            self._note_lateness(reservation)
+        for reservation in self._let_in(now):
+            touched.append(reservation.state)
+            looked_at.append(reservation)
+        for reservation in looked_at:
+            self._release(reservation, now)
+        return self._next_wake()
+
+    def propose(self, state: TableState) -> bool:
+        """Bring the candidate up to date; False if no update of the table is released, or there is nothing to load."""
+        reservation = self._reservations[state.place]
+        if not reservation.is_open:
+            return False
+        if state.rebuild_wanted or state.revision_wanted:
+            if not state.propose():
+                return False
+        elif not state.pending:
+            return False
+        else:
+            goal, freshness = self._goal(state), state.freshness
+            delta = goal - state.pending[0] + state.period if freshness is None else max(0.0, goal - freshness)
+            state.upto, state.delta = goal, delta
+            state.cost = max(state.alpha + state.beta * delta, SHORTEST)
+        state.released_at, state.due = reservation.released_at, reservation.deadline
+        return True
+
+    def look(self, state: TableState) -> ReservationView:
+        reservation = self._reservations[state.place]
+        coming = None if reservation.is_open else next_release(reservation)
+        return ReservationView(
+            mode=reservation.mode,
+            period=reservation.period,
+            released_at=reservation.released_at,
+            deadline=reservation.deadline,
+            next_release=None if coming is None else coming[1],
+            reweighted_by=reservation.reweighted_by,
+        )
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether there is something to load whose time has not come."""
+        return any(r.state.able and not r.is_open and r.unfresh_since is not None for r in self._reservations)
+
+    def _reserved(self, states: Sequence[TableState]) -> list[Reserved]:
+        worst = self._settings.costs == "worst"
+        executions = {
+            state.table: state.model.longest(state.period) if worst else state.period_cost for state in states
+        }
+        total = sum(executions[state.table] / state.period for state in states)
+        taking_part = {state.table for state in states}
+        return [
+            Reserved(
+                table=state.table,
+                period=state.period,
+                execution=executions[state.table],
+                recovery_period=self._recovery_period(state, executions[state.table], total),
+                sources=tuple(source.table for source in state.sources if source.table in taking_part),
+                phase=state.spec.phase,
+                arrival_jitter=state.spec.arrival_jitter,
+                timestamp_jitter=state.spec.timestamp_jitter,
+                held_back=state.spec.held_back,
+            )
+            for state in states
+        ]
+
+    def _recovery_period(self, state: TableState, execution: float, total: float) -> float:
+        settings = self._settings
+        if state.table in settings.recovery_of:
+            return settings.recovery_of[state.table]
+        if not isinstance(settings.recovery, str):
+            return settings.recovery
+        formula = fastest_recovery if settings.recovery == "fastest" else joint_recovery
+        return formula(execution=execution, period=state.period, total_utilisation=total, tracks=self._tracks)
+
+    def _threshold(self, table: Reserved, bound: float) -> float:
+        settings = self._settings
+        common = bound if settings.threshold is None else settings.threshold
+        return settings.threshold_of.get(table.table, common)
+
+    def _end(self, reservation: Reservation, now: float) -> None:
+        """Rules that follow the end of an update; and the change to normal mode, when its time has come."""
+        if reservation.has_just_ended:
+            reservation.has_just_ended = False
+            if reservation.is_settled_at_end:
+                settle(reservation, now)
+            rule_rn(reservation)
+            if reservation.normal_from is not None and reservation.normal_from > now:
+                self._alarm(reservation, reservation.normal_from)
+        if reservation.normal_from is not None and reservation.normal_from <= now:
+            self._change(reservation, Mode.NORMAL)
+
+    def _note_lateness(self, reservation: Reservation) -> None:
+        place = reservation.state.place
+        if not rule_nr(reservation):
+            self._late.pop(place, None)
+        elif place not in self._late:
+            self._late[place] = reservation
+            self._may_let_in = True
+
+    def _let_in(self, now: float) -> list[Reservation]:
+        if not self._may_let_in or not self._late:
+            return []
+        self._may_let_in = False
+        let_in = admitted(
+            self._late.values(), demand=self._demand, tracks=self._tracks, arbitration=self._settings.arbitration
+        )
+        for reservation in let_in:
+            del self._late[reservation.state.place]
+            self._change(reservation, Mode.RECOVERY)
+            reweigh(reservation, now)
+        return let_in
+
+    def _change(self, reservation: Reservation, mode: Mode) -> None:
+        self._demand -= reservation.share
+        reservation.enter(mode)
+        self._demand += reservation.share
+        self._may_let_in = True
+
+    def _release(self, reservation: Reservation, now: float) -> None:
+        if reservation.is_open or not reservation.state.able:
+            return
+        coming = next_release(reservation)
+        if coming is None:
+            return
+        moment, certain_from = coming
+        if certain_from <= now:
+            release(reservation, moment)
+        else:
+            self._alarm(reservation, certain_from)
+
+    def _goal(self, state: TableState) -> float:
+        """One file of a base table, one period of a view (Definition 8); a first backlog is loaded as a whole."""
+        newest, freshness = state.pending[-1], state.freshness
+        if freshness is None or state.first_load:
+            return newest
+        if not state.sources:
+            return state.pending[0]
+        limit = freshness + state.period
+        if newest <= freshness + state.period * _ROUNDING:
+            return newest
+        if self._reach is None:
+            return limit
+        reached = self._reach(state.table, limit)
+        # A bucket that is longer than the period is closed as a whole.
+        return state.pending[0] if reached is None or reached <= freshness else reached
+
+    def _alarm(self, reservation: Reservation, moment: float) -> None:
+        if reservation.alarmed_for != moment:
+            reservation.alarmed_for = moment
+            heappush(self._alarms, (moment, reservation.state.place))
+
+    def _next_wake(self) -> float | None:
+        if not self._alarms or self._alarms[0][0] >= self._wakes_at:
+            return None
+        self._wakes_at = self._alarms[0][0]
+        return self._wakes_at

@@ -1,0 +1,101 @@
+"""The reservation of a table: its mode, its last released update, and when the next one is released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from freshtide.scheduling.states import NOT_RUNNING, TableState
+
+
+class Mode(StrEnum):
+    NORMAL = "normal"
+    RECOVERY = "recovery"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationView:
+    """A look at a reservation from outside."""
+
+    mode: Mode
+    period: float
+    """That of the mode."""
+    released_at: float
+    deadline: float
+    next_release: float | None
+    """When the next update is released, if that is known."""
+    reweighted_by: str | None
+    """The rule that laid down the release of an update when the table last entered recovery mode."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Reservation:
+    """In the paper's words: task T_k, with j the index of its last released job."""
+
+    state: TableState
+    nominal_period: float = 1.0
+    recovery_period: float = 1.0
+    execution: float = 0.0
+    threshold: float = 0.0
+    mode: Mode = Mode.NORMAL
+    ever_released: bool = False
+    is_open: bool = False
+    """Whether the last released update has not ended yet."""
+    released_at: float = 0.0
+    """r_j."""
+    deadline: float = 0.0
+    """d_j."""
+    finished_at: float = 0.0
+    """f_j."""
+    has_just_ended: bool = False
+    agreed_release: float | None = None
+    """r_{j+1} where a rule has laid it down; otherwise it follows from equation (4)."""
+    is_settled_at_end: bool = False
+    """Whether the table entered recovery mode during its update, whose end decides between rules (vi) and (vii)."""
+    normal_from: float | None = None
+    """When the table goes back to normal mode, once that is certain."""
+    reweighted_by: str | None = None
+    alarmed_for: float | None = None
+    """The moment at which the table is looked at again without anything happening to it."""
+
+    @property
+    def period(self) -> float:
+        """p(T_k, t)."""
+        return self.nominal_period if self.mode is Mode.NORMAL else self.recovery_period
+
+    @property
+    def share(self) -> float:
+        """Of a track, in the present mode."""
+        return self.execution / self.period
+
+    @property
+    def extra_share(self) -> float:
+        """What recovery mode takes beyond normal mode."""
+        return self.execution / self.recovery_period - self.execution / self.nominal_period
+
+    @property
+    def is_running(self) -> bool:
+        return self.state.track != NOT_RUNNING
+
+    @property
+    def unfresh_since(self) -> float | None:
+        """Since when there has been something to load that no update has taken; None if there is nothing."""
+        state = self.state
+        since = state.since[state.taken] if len(state.since) > state.taken else None
+        if state.rebuild_wanted or state.revision_wanted:
+            return state.wanted_since if since is None else min(since, state.wanted_since)
+        return since
+
+    @property
+    def gap(self) -> float:
+        """TE - F: how far the table is behind what has arrived for it."""
+        state = self.state
+        if not state.pending:
+            return 0.0
+        newest = max(state.pending[-1], state.pending[state.taken - 1])
+        # Nothing is loaded yet: the first data stands for one period, like any other.
+        freshness = state.pending[0] - self.nominal_period if state.freshness is None else state.freshness
+        return newest - freshness
+
+    def enter(self, mode: Mode) -> None:
+        self.mode, self.normal_from, self.is_settled_at_end = mode, None, False

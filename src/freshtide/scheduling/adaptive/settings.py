@@ -1,0 +1,26 @@
+"""How the adaptive scheduler adapts, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+RecoveryRule = Literal["fastest", "together"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adaptive:
+    """Recovery periods, thresholds, and who may recover first (Leontyev et al. 2010, section III)."""
+
+    recovery: RecoveryRule | float = "fastest"
+    """One recovery period for all tables, or the formula: as short as possible for one, or for all together."""
+    recovery_of: Mapping[str, float] = field(default_factory=dict)
+    """The recovery periods of single tables."""
+    threshold: float | None = None
+    """A table may enter recovery mode when it is so far behind what is there; None: when its own bound A is broken."""
+    threshold_of: Mapping[str, float] = field(default_factory=dict)
+    arbitration: Literal["share", "priority"] = "share"
+    """Who enters recovery mode first: the one that asks for the smallest extra share, or for the highest priority."""
+    costs: Literal["average", "worst"] = "worst"
+    """What shares are reserved by: the mean execution time, or the longest that is to be expected."""
