@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from freshtide.simulation.experiments import EXPERIMENTS
+from freshtide.cli.experimenting import table_of
+from freshtide.simulation.experiments import EXPERIMENTS, Curves
 
 from .test_commands import freshtide
 
@@ -49,3 +52,26 @@ def test_what_cannot_be_done_is_told_with_the_way_out(tmp_path: Path, arguments:
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def printed(*curves: int) -> str:
+    """A table of curves with so many points each."""
+    labels = [f"curve {number}" for number in range(len(curves))]
+    series = {
+        label: [(float(x), float(10 * x)) for x in range(length)] for label, length in zip(labels, curves, strict=True)
+    }
+    console = Console(width=100, file=StringIO())
+    console.print(table_of(Curves(experiment=EXPERIMENTS["golab-fig4"], events=1, seed=1, series=series)))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_short_curves_are_printed_place_by_place_even_where_one_is_shorter() -> None:
+    lines = [line.split() for line in printed(3, 2).splitlines()[1:]]
+    assert lines == [["0", "0.000", "0.000"], ["1", "10.000", "10.000"], ["2", "20.000"]]
+
+
+def test_long_curves_are_summed_up() -> None:
+    lines = [line.split() for line in printed(500, 0).splitlines()]
+    assert lines[0] == ["curve", "points", "min", "max", "last"]
+    assert lines[1:] == [["curve", "0", "500", "0.000", "4990.000", "4990.000"], ["curve", "1", "0"]]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,7 +19,7 @@ from freshtide.project.settings import read_settings
 from freshtide.project.yamlfile import read_yaml
 from freshtide.simulation.experiments import (
     EXPERIMENTS,
-    PAPERS_EVENTS,
+    Conditions,
     Curves,
     Experiment,
     Spread,
@@ -28,6 +28,9 @@ from freshtide.simulation.experiments import (
     require_format,
     run_experiment,
 )
+
+# A longer table is no longer looked at row by row.
+_MOST_ROWS = 40
 
 
 def register(app: typer.Typer) -> None:
@@ -39,8 +42,11 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
         str | None, typer.Argument(help="The figure to reproduce; --list names them all.", show_default=False)
     ] = None,
     events: Annotated[
-        int, typer.Option(min=1, help="Arrivals and completions that each point is the result of.")
-    ] = PAPERS_EVENTS,
+        int | None,
+        typer.Option(
+            min=1, help="Arrivals and completions that each point is the result of.", show_default="the experiment's"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.")] = 1,
     figure: Annotated[
         Path | None, typer.Option("--plot", help="Draw the curves into this SVG, PNG or PDF file.")
@@ -64,10 +70,16 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
         return
     if name not in EXPERIMENTS:
         raise UsageError(f"There is no experiment '{name}'.", way_out=choices(name, EXPERIMENTS))
+    chosen = EXPERIMENTS[name]
+    if events is not None and not chosen.counts_events:
+        raise UsageError(
+            f"--events means nothing to {name}: how long it runs is part of the experiment.", way_out="Leave it out."
+        )
     if figure is not None:
         require_format(figure)
+    conditions = Conditions(events=chosen.events if events is None else events, seed=seed, stretch=stretch)
     with _spread(master) as spread:
-        curves = _run(EXPERIMENTS[name], events=events, seed=seed, stretch=stretch, spread=spread)
+        curves = _run(chosen, conditions, spread)
     if figure is not None:
         plot(curves, figure)
     if as_json:
@@ -114,22 +126,42 @@ def _cluster() -> Mapping[str, str]:
     return {} if master == "local" or master.startswith("local[") else spark
 
 
-def _run(chosen: Experiment, *, events: int, seed: int, stretch: float, spread: Spread) -> Curves:
+def _run(chosen: Experiment[Any], conditions: Conditions, spread: Spread) -> Curves:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    length = f", points of {conditions.events:,} events" if chosen.counts_events else ""
     with Progress(*columns, console=errors, disable=not errors.is_terminal, transient=True) as progress:
-        task = progress.add_task(f"{chosen.name}, points of {events:,} events", total=len(chosen.xs))
-        return run_experiment(
-            chosen, events=events, seed=seed, stretch=stretch, spread=spread, on_point=lambda: progress.advance(task)
-        )
+        task = progress.add_task(f"{chosen.name}{length}", total=len(chosen.points))
+        return run_experiment(chosen, conditions=conditions, spread=spread, on_point=lambda: progress.advance(task))
 
 
 def _print(curves: Curves, figure: Path | None) -> None:
     chosen = curves.experiment
     console.print(f"[bold]{chosen.name}[/bold]  {chosen.title}")
-    table = Table(chosen.x_label, *chosen.labels, box=None, pad_edge=False)
-    for place, x in enumerate(chosen.xs):
-        table.add_row(f"{x:g}", *(f"{points[place][1]:.3f}" for points in curves.series.values()))
-    console.print(table)
-    console.print(f"[dim]{chosen.y_label}; {curves.events:,} events per point, seed {curves.seed}[/dim]")
+    console.print(table_of(curves))
+    length = f"{curves.events:,} events per point, " if chosen.counts_events else ""
+    console.print(f"[dim]{chosen.y_label}; {length}seed {curves.seed}[/dim]")
     if figure is not None:
         console.print(f"Drawn into {figure}.")
+
+
+def table_of(curves: Curves) -> Table:
+    """All values, or of long curves what they range over."""
+    return _summary(curves) if max(map(len, curves.series.values())) > _MOST_ROWS else _rows(curves)
+
+
+def _rows(curves: Curves) -> Table:
+    """A row for each place of the x axis; a curve that is not there has nothing in it."""
+    table = Table(curves.experiment.x_label, *curves.series, box=None, pad_edge=False)
+    values = [dict(points) for points in curves.series.values()]
+    for x in sorted({x for curve in values for x in curve}):
+        table.add_row(f"{x:g}", *(f"{curve[x]:.3f}" if x in curve else "" for curve in values))
+    return table
+
+
+def _summary(curves: Curves) -> Table:
+    """A row for each curve: those of a whole run have a place for each of its moments."""
+    table = Table("curve", "points", "min", "max", "last", box=None, pad_edge=False)
+    for label, points in curves.series.items():
+        ys = [y for _, y in points]
+        table.add_row(label, f"{len(ys):,}", *(f"{y:.3f}" for y in (min(ys), max(ys), ys[-1])) if ys else ())
+    return table

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from freshtide.simulation.experiments import EXPERIMENTS
+from freshtide.simulation.experiments import EXPERIMENTS, Conditions
 
 EVENTS = 20_000
 Values = dict[str, float]
@@ -16,7 +16,12 @@ At = Callable[[float], Values]
 
 @cache
 def measured(name: str, x: float, seed: int) -> Values:
-    return EXPERIMENTS[name].measure(x, events=EVENTS, seed=seed)
+    return curves_at(name, x, Conditions(events=EVENTS, seed=seed))
+
+
+def curves_at(name: str, x: float, conditions: Conditions) -> Values:
+    """Of each curve the value at x."""
+    return {label: y for label, [(_, y)] in EXPERIMENTS[name].measure(x, conditions).items()}
 
 
 @pytest.fixture(params=[1, 2])
@@ -75,7 +80,7 @@ def test_figure_9_partitioned_wins_over_one_queue_at_low_load_and_loses_at_high(
 
 def test_figure_9_proportional_is_best_overall(figure: Callable[[int], At]) -> None:
     at = figure(9)
-    overall = {label: sum(at(x)[label] for x in EXPERIMENTS["golab-fig9"].xs) for label in at(1.0)}
+    overall = {label: sum(at(x)[label] for x in EXPERIMENTS["golab-fig9"].points) for label in at(1.0)}
     assert min(overall, key=lambda label: overall[label]) == "Proportional"
     assert at(1.0)["Proportional"] < min(at(1.0)["Partitioned"], at(1.0)["Max-Benefit"])
 
@@ -100,7 +105,7 @@ def test_the_shapes_do_not_hang_on_how_long_it_is_slow(stretch: float) -> None:
     """The paper gives no lengths: half and twice those that were chosen tell the same."""
 
     def at(number: int, x: float) -> Values:
-        return EXPERIMENTS[f"golab-fig{number}"].measure(x, events=2 * EVENTS, seed=1, stretch=stretch)
+        return curves_at(f"golab-fig{number}", x, Conditions(events=2 * EVENTS, seed=1, stretch=stretch))
 
     priorities, inheriting, chopping, variants = at(7, 0.9), at(8, 0.9), at(11, 1.0), at(10, 0.5)
     assert priorities["Max-Benefit"] < 0.7 * min(priorities["EDF"], priorities["Random"])

@@ -1,5 +1,7 @@
 """The papers' experiments, one file per figure."""
 
+from typing import Any
+
 from freshtide.simulation.experiments import (
     golab_fig4,
     golab_fig5,
@@ -10,10 +12,9 @@ from freshtide.simulation.experiments import (
     golab_fig10,
     golab_fig11,
 )
-from freshtide.simulation.experiments.experiment import Curves, Experiment, Setting
+from freshtide.simulation.experiments.experiment import PAPERS_EVENTS, Conditions, Curves, Experiment, Panel, Series
 from freshtide.simulation.experiments.plotting import plot, require_format
 from freshtide.simulation.experiments.running import (
-    PAPERS_EVENTS,
     Measured,
     Point,
     Spread,
@@ -21,7 +22,7 @@ from freshtide.simulation.experiments.running import (
     run_experiment,
 )
 
-EXPERIMENTS: dict[str, Experiment] = {
+EXPERIMENTS: dict[str, Experiment[Any]] = {
     module.FIGURE.name: module.FIGURE
     for module in (
         golab_fig4,
@@ -38,11 +39,13 @@ EXPERIMENTS: dict[str, Experiment] = {
 __all__ = [
     "EXPERIMENTS",
     "PAPERS_EVENTS",
+    "Conditions",
     "Curves",
     "Experiment",
     "Measured",
+    "Panel",
     "Point",
-    "Setting",
+    "Series",
     "Spread",
     "over_processes",
     "plot",

@@ -1,80 +1,91 @@
-"""What an experiment is, and how a point of it is measured."""
+"""What an experiment is: points to be measured, and how the curves that come of them are drawn."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from freshtide.scheduling import Policy
-from freshtide.simulation.engine import Simulation, without_contention
-from freshtide.simulation.results import relative_lateness
-from freshtide.simulation.workload import Workload
+PAPERS_EVENTS = 1_000_000
+"""Each point of Golab et al. 2011 is the result of so many arrivals and completions."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What is simulated at one place of the x axis: one workload, a policy for each curve."""
-
-    workload: Workload
-    policies: Mapping[str, Policy]
-    tracks: int
+PointT = TypeVar("PointT")
+Series = Mapping[str, list[tuple[float, float]]]
+"""Of each label, places on the x axis and values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment:
-    """A figure of a paper: curves of relative lateness."""
+class Conditions:
+    """What a point is measured under."""
+
+    events: float
+    """Arrivals and completions to simulate; infinite where the experiment itself says how long it runs."""
+    seed: int
+    stretch: float = 1.0
+    """Makes slow and normal times so many times as long: what a paper does not give must not matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One of several graphs, one above the other, over the same x axis."""
+
+    title: str
+    labels: tuple[str, ...]
+    """Of the curves in it."""
+    y_label: str | None = None
+    """None: that of the experiment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment(Generic[PointT]):
+    """A figure of a paper."""
 
     name: str
     title: str
     x_label: str
-    xs: tuple[float, ...]
+    y_label: str
     labels: tuple[str, ...]
     """Of the curves, in the order of the paper's legend."""
-    setting: Callable[[float, int], Setting]
-    """From a place on the x axis and a seed."""
-    y_label: str = "Relative lateness"
+    points: tuple[PointT, ...]
+    """What is measured apart, and in parallel: places on the x axis, for instance, or names of policies."""
+    measure: Callable[[PointT, Conditions], Series]
+    """One point: it gives each of the curves one place, or many, or none."""
+    events: float = PAPERS_EVENTS
+    """For each point, unless the user says otherwise; infinite where only the experiment can say."""
+    references: tuple[str, ...] = ()
+    """The curves that nobody ran, such as the bound of a theorem."""
+    panels: tuple[Panel, ...] = ()
+    """None: all curves in one graph."""
+    logarithmic: bool = False
+    """Whether values lie orders of magnitude apart."""
 
-    def measure(self, x: float, *, events: int, seed: int, stretch: float = 1.0) -> dict[str, float]:
-        """The value of each curve at x: weighted staleness against that of the same run without contention.
+    @property
+    def counts_events(self) -> bool:
+        """Whether a point can be the result of more or fewer events."""
+        return math.isfinite(self.events)
 
-        `stretch` makes slow and normal times so many times as long: what a paper does not give must not matter.
-        """
-        setting = self.setting(x, seed)
-        workload = _stretched(setting.workload, stretch)
-        uncontended = without_contention(workload, Policy()).run(events=events)
-        return {
-            label: relative_lateness(
-                Simulation(workload, setting.policies[label], tracks=setting.tracks).run(horizon=uncontended.end),
-                uncontended,
-            )
-            for label in self.labels
-        }
-
-
-def _stretched(workload: Workload, factor: float) -> Workload:
-    slowdown = workload.slowdown
-    if slowdown is None:
-        return workload
-    longer = replace(slowdown, normal=factor * slowdown.normal, slow=factor * slowdown.slow)
-    return replace(workload, slowdown=longer)
+    @property
+    def graphs(self) -> tuple[Panel, ...]:
+        """What is drawn, from top to bottom."""
+        return self.panels or (Panel(title=self.title, labels=self.labels),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
     """The outcome of an experiment."""
 
-    experiment: Experiment
-    events: int
+    experiment: Experiment[Any]
+    events: float
     seed: int
-    series: Mapping[str, list[tuple[float, float]]]
+    series: Series
 
     def as_json(self) -> dict[str, Any]:
         return {
             "experiment": self.experiment.name,
             "x_label": self.experiment.x_label,
             "y_label": self.experiment.y_label,
-            "events": self.events,
+            "events": self.events if math.isfinite(self.events) else None,
             "seed": self.seed,
             "series": {label: [list(point) for point in points] for label, points in self.series.items()},
         }

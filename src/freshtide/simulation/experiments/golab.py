@@ -23,6 +23,7 @@ SLOWDOWN = 3.0
 SLOW_LENGTH = 100 * PERIOD
 
 X_LABEL = "Utot"
+Y_LABEL = "Relative lateness"
 LOADS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05)
 
 SINGLE_QUEUE = Policy(allocation=GlobalAllocation(), inheritance=MaxInheritance(), chopping=None)

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from freshtide.scheduling import Proportional
 from freshtide.simulation.experiments import golab
-from freshtide.simulation.experiments.experiment import Experiment, Setting
+from freshtide.simulation.experiments.experiment import Experiment
 from freshtide.simulation.experiments.golab_fig9 import FIGURE as FIGURE_9
 from freshtide.simulation.experiments.heterogeneous import workload
+from freshtide.simulation.experiments.lateness import Setting, lateness
 
 
 def _setting(load: float, seed: int) -> Setting:
@@ -23,8 +24,9 @@ FIGURE = Experiment(
     name="golab-fig10",
     title="Proportional scheduling variations",
     x_label=golab.X_LABEL,
-    xs=FIGURE_9.xs,
+    y_label=golab.Y_LABEL,
+    points=FIGURE_9.points,
     labels=("basic", "all", "all, aggr."),
-    setting=_setting,
+    measure=lateness(_setting),
 )
 """The tables of figure 9 under variants of Proportional."""

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from freshtide.scheduling import NoInheritance
 from freshtide.simulation.experiments import golab
-from freshtide.simulation.experiments.experiment import Experiment, Setting
+from freshtide.simulation.experiments.experiment import Experiment
+from freshtide.simulation.experiments.lateness import Setting, lateness
 from freshtide.simulation.workload import SimulatedTable
 
 
@@ -29,8 +30,9 @@ FIGURE = Experiment(
     name="golab-fig11",
     title="Update chopping with two priority classes",
     x_label=golab.X_LABEL,
-    xs=golab.LOADS,
+    y_label=golab.Y_LABEL,
+    points=golab.LOADS,
     labels=("No chopping", "Chopping"),
-    setting=_setting,
+    measure=lateness(_setting),
 )
 """Fifteen chains of two tables with priorities 1 and 10. Chopping allows three periods per update."""

@@ -3,7 +3,8 @@ from __future__ import annotations
 import random
 
 from freshtide.simulation.experiments import golab
-from freshtide.simulation.experiments.experiment import Experiment, Setting
+from freshtide.simulation.experiments.experiment import Experiment
+from freshtide.simulation.experiments.lateness import Setting, lateness
 
 _LOAD = 0.9
 # With a large factor nine tenths of the time are normal: short cycles let even a short run see many.
@@ -23,8 +24,9 @@ FIGURE = Experiment(
     name="golab-fig4",
     title="Effects of slowdown on relative lateness",
     x_label="Slowdown factor S",
-    xs=(2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0),
+    y_label=golab.Y_LABEL,
+    points=(2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0),
     labels=("Max-Benefit",),
-    setting=_setting,
+    measure=lateness(_setting),
 )
 """Identical tables, one queue, a mean load of 90 %; at S = 2 it is slow all the time."""

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from freshtide.scheduling import EdfPartitioned, Proportional
 from freshtide.simulation.experiments import golab
-from freshtide.simulation.experiments.experiment import Experiment, Setting
+from freshtide.simulation.experiments.experiment import Experiment
+from freshtide.simulation.experiments.lateness import Setting, lateness
 
 _TRACKS = 5
 # Six tables fit on a track as long as each takes at most a seventh of its period: so the partition is planned, and
@@ -35,8 +36,9 @@ FIGURE = Experiment(
     name="golab-fig6",
     title="No slowdowns, uniform jobs, five tracks",
     x_label=golab.X_LABEL,
-    xs=(0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 1.0, 1.01),
+    y_label=golab.Y_LABEL,
+    points=(0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 1.0, 1.01),
     labels=("Max-Benefit", "Random", "Partitioned", "Proportional"),
-    setting=_setting,
+    measure=lateness(_setting),
 )
 """The load is raised by a constant slowdown that the scheduler does not know of (the paper's first type)."""

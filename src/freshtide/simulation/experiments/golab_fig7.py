@@ -4,7 +4,8 @@ import random
 from dataclasses import replace
 
 from freshtide.simulation.experiments import golab
-from freshtide.simulation.experiments.experiment import Experiment, Setting
+from freshtide.simulation.experiments.experiment import Experiment
+from freshtide.simulation.experiments.lateness import Setting, lateness
 
 
 def _setting(load: float, seed: int) -> Setting:
@@ -27,8 +28,9 @@ FIGURE = Experiment(
     name="golab-fig7",
     title="Effects of prioritized jobs",
     x_label=golab.X_LABEL,
-    xs=golab.LOADS,
+    y_label=golab.Y_LABEL,
+    points=golab.LOADS,
     labels=("Max-Benefit", "EDF", "Random"),
-    setting=_setting,
+    measure=lateness(_setting),
 )
 """Half of the tables have a priority of 1, half of 10."""

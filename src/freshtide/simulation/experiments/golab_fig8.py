@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from freshtide.scheduling import Inheritance, MaxInheritance, MaxPlusInheritance, NoInheritance, SumInheritance
 from freshtide.simulation.experiments import golab
-from freshtide.simulation.experiments.experiment import Experiment, Setting
+from freshtide.simulation.experiments.experiment import Experiment
+from freshtide.simulation.experiments.lateness import Setting, lateness
 from freshtide.simulation.workload import SimulatedTable
 
 # As many chains for each priority at the end, which 30 tables in chains of three do not allow.
@@ -36,8 +37,9 @@ FIGURE = Experiment(
     name="golab-fig8",
     title="Hierarchies and inheriting priorities",
     x_label=golab.X_LABEL,
-    xs=golab.LOADS,
+    y_label=golab.Y_LABEL,
+    points=golab.LOADS,
     labels=("None", "Sum", "Max", "Max-plus"),
-    setting=_setting,
+    measure=lateness(_setting),
 )
 """Nine chains of three tables with priorities 0.001, 1 and 1, 10 or 100. Max-plus has K = 2."""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from freshtide.core.errors import UsageError
-from freshtide.simulation.experiments.experiment import Curves
+from freshtide.simulation.experiments.experiment import Curves, Panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FORMATS = (".svg", ".png", ".pdf")
 _MARKERS = "os^Dvx"
+# Beyond that the marks run together.
+_MOST_MARKED = 40
 
 
 def require_format(path: Path) -> None:
@@ -30,18 +36,37 @@ def plot(curves: Curves, path: Path) -> None:
     from matplotlib.figure import Figure
 
     experiment = curves.experiment
+    graphs = experiment.graphs
     # Text stays text and identifiers stay the same, so that a figure drawn again differs only where its curves do.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": experiment.name}):
-        figure = Figure(figsize=(5.4, 3.6), layout="constrained")
+        figure = Figure(figsize=(5.4, 3.6 if len(graphs) == 1 else 1.2 + 2.0 * len(graphs)), layout="constrained")
         FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        for number, (label, points) in enumerate(curves.series.items()):
-            xs, ys = zip(*points, strict=True)
-            axes.plot(xs, ys, marker=_MARKERS[number % len(_MARKERS)], markersize=4, linewidth=1.3, label=label)
-        axes.set_xlabel(experiment.x_label)
-        axes.set_ylabel(experiment.y_label)
-        axes.set_ylim(bottom=0.0)
-        axes.set_title(experiment.title, fontsize=10)
-        axes.grid(alpha=0.25)
-        axes.legend(frameon=False, fontsize=9)
+        column = figure.subplots(len(graphs), sharex=True, squeeze=False)[:, 0]
+        for axes, graph in zip(column, graphs, strict=True):
+            _draw(axes, graph, curves)
+        column[-1].set_xlabel(experiment.x_label)
+        if experiment.panels:
+            figure.suptitle(experiment.title, fontsize=11)
         figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None, dpi=150)
+
+
+def _draw(axes: Axes, graph: Panel, curves: Curves) -> None:
+    experiment = curves.experiment
+    for number, label in enumerate(graph.labels):
+        points = curves.series[label]
+        if not points:
+            continue
+        xs, ys = zip(*points, strict=True)
+        if label in experiment.references:
+            axes.plot(xs, ys, linestyle="--", color="0.35", linewidth=1.3, label=label)
+        else:
+            marker = _MARKERS[number % len(_MARKERS)] if len(points) <= _MOST_MARKED else None
+            axes.plot(xs, ys, marker=marker, markersize=4, linewidth=1.3, label=label)
+    axes.set_ylabel(graph.y_label or experiment.y_label)
+    if experiment.logarithmic:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0.0)
+    axes.set_title(graph.title, fontsize=10)
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False, fontsize=9)

@@ -7,11 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from typing import Any
 
-from freshtide.simulation.experiments.experiment import Curves, Experiment
-
-PAPERS_EVENTS = 1_000_000
-"""Each point of Golab et al. 2011 is the result of so many arrivals and completions."""
+from freshtide.simulation.experiments.experiment import Conditions, Curves, Experiment, Series
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,18 +17,17 @@ class Point:
     """What is to be measured; the experiment goes by name, so that it is cheap to send away."""
 
     experiment: str
-    x: float
-    events: int
-    seed: int
-    stretch: float
+    number: int
+    """Which of the experiment's points."""
+    conditions: Conditions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A point with the value of each curve."""
+    """What a point gives to each curve."""
 
-    x: float
-    values: dict[str, float]
+    number: int
+    series: Series
 
 
 Measure = Callable[[Point], Measured]
@@ -43,8 +40,7 @@ def measure_point(point: Point) -> Measured:
     from freshtide.simulation.experiments import EXPERIMENTS
 
     experiment = EXPERIMENTS[point.experiment]
-    values = experiment.measure(point.x, events=point.events, seed=point.seed, stretch=point.stretch)
-    return Measured(x=point.x, values=values)
+    return Measured(number=point.number, series=experiment.measure(experiment.points[point.number], point.conditions))
 
 
 def over_processes(measure: Measure, points: Sequence[Point]) -> Iterator[Measured]:
@@ -57,19 +53,25 @@ def over_processes(measure: Measure, points: Sequence[Point]) -> Iterator[Measur
 
 
 def run_experiment(
-    experiment: Experiment,
+    experiment: Experiment[Any],
     *,
-    events: int,
-    seed: int,
-    stretch: float = 1.0,
+    conditions: Conditions,
     spread: Spread = over_processes,
     on_point: Callable[[], None] = lambda: None,
 ) -> Curves:
     """Measure all points, telling of each when it is there."""
-    points = [Point(experiment=experiment.name, x=x, events=events, seed=seed, stretch=stretch) for x in experiment.xs]
-    values: dict[float, dict[str, float]] = {}
+    points = [
+        Point(experiment=experiment.name, number=number, conditions=conditions)
+        for number in range(len(experiment.points))
+    ]
+    found: dict[int, Series] = {}
     for measured in spread(measure_point, points):
-        values[measured.x] = measured.values
+        found[measured.number] = measured.series
         on_point()
-    series = {label: [(x, values[x][label]) for x in experiment.xs] for label in experiment.labels}
-    return Curves(experiment=experiment, events=events, seed=seed, series=series)
+    series = {label: _together(label, [found[point.number] for point in points]) for label in experiment.labels}
+    return Curves(experiment=experiment, events=conditions.events, seed=conditions.seed, series=series)
+
+
+def _together(label: str, parts: Sequence[Series]) -> list[tuple[float, float]]:
+    """What the points give to a curve, from left to right."""
+    return sorted((pair for part in parts for pair in part.get(label, [])), key=lambda pair: pair[0])
