@@ -16,7 +16,8 @@ from freshtide.guarantees import (
     staleness_bounds,
     tardiness_bounds,
 )
-from freshtide.scheduling import Adaptive, GlobalAllocation, NoInheritance, Policy
+from freshtide.scheduling import Adaptive, Policy, adaptive_policy
+from freshtide.scheduling.adaptive.settings import RecoveryRule
 from freshtide.simulation import CompletedUpdate, SimulatedTable, Simulation, Stream, Workload
 
 _FORMULAS = {"fastest": fastest_recovery, "together": joint_recovery}
@@ -74,13 +75,9 @@ def random_table_set(rng: random.Random, *, with_outage: bool = False) -> TableS
         fixed = rng.random()
         period = plain.periods[table.name]
         scaled.append(replace(table, alpha=share * period * fixed, beta=share * (1.0 - fixed)))
-    rule = rng.choice(["fastest", "together"])
-    policy = Policy(
-        allocation=GlobalAllocation(),
-        inheritance=NoInheritance(),
-        chopping=1.0,
-        adaptive=Adaptive(recovery=rule, arbitration=rng.choice(["share", "priority"]), costs="worst"),
-    )
+    rules: list[RecoveryRule] = ["fastest", "together"]
+    rule = rng.choice(rules)
+    policy = adaptive_policy(Adaptive(recovery=rule, arbitration=rng.choice(["share", "priority"]), costs="worst"))
     workload = replace(plain, tables=tuple(scaled))
     reserved = _reserved(workload, tracks, rule)
     if with_outage:
@@ -101,7 +98,7 @@ def _tables(rng: random.Random) -> list[SimulatedTable]:
     return tables
 
 
-def _reserved(workload: Workload, tracks: int, rule: str) -> tuple[Reserved, ...]:
+def _reserved(workload: Workload, tracks: int, rule: RecoveryRule) -> tuple[Reserved, ...]:
     executions = {
         table.name: (1.0 + workload.variability) * (table.alpha + table.beta * workload.periods[table.name])
         for table in workload.tables

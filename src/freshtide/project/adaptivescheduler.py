@@ -12,22 +12,12 @@ from freshtide.core.errors import Origin, Problem, choices
 from freshtide.guarantees import Breach
 from freshtide.project.validation import Place, Written, check, chosen, plain, understood, wrong
 from freshtide.project.yamlfile import KeyPath
-from freshtide.scheduling import Adaptive, GlobalAllocation, NoInheritance, Policy
+from freshtide.scheduling import Adaptive, Policy, adaptive_policy
 
 NAME = "adaptive"
 _FORMULAS = ("fastest", "together")
 _ARBITRATIONS = ("share", "priority")
 _COSTS = ("average", "worst")
-
-
-def adaptive_policy(adaptive: Adaptive | None = None) -> Policy:
-    """The policy of Leontyev et al. 2010: all tracks for all, nobody inherits, one file or period at a time."""
-    return Policy(
-        allocation=GlobalAllocation(),
-        inheritance=NoInheritance(),
-        chopping=1.0,
-        adaptive=adaptive or Adaptive(),
-    )
 
 
 def read_adaptive(

@@ -17,6 +17,7 @@ from freshtide.project.validation import Place, Written, check, chosen, wrong
 from freshtide.project.yamlfile import KeyPath, parse_yaml
 from freshtide.scheduling import (
     ORDERINGS,
+    PRP,
     Allocation,
     EdfPartitioned,
     GlobalAllocation,
@@ -28,8 +29,8 @@ from freshtide.scheduling import (
     Proportional,
     Shortage,
     SumInheritance,
+    adaptive_policy,
 )
-from freshtide.scheduling.orderings import ShortestPeriod
 
 _HERE: KeyPath = ("scheduler",)
 _DEFAULT = Policy()
@@ -70,14 +71,6 @@ def too_few_tracks(shortage: Shortage, origin: Origin | None = None) -> Problem:
 
 
 _PRP = "prp"
-PRP = Policy(
-    ordering=ShortestPeriod.name,
-    allocation=Proportional(measure="period", k=2.0),
-    inheritance=NoInheritance(),
-    chopping=None,
-)
-"""What Leontyev et al. 2010, section VII, compare the adaptive scheduler with: short periods first, clusters by
-period within a factor of 2, promotion wherever a track is idle, all that is pending in one update."""
 
 
 def _with_ordering(name: str) -> Callable[[], Policy]:
@@ -90,7 +83,7 @@ _NAMED: Mapping[str, Callable[[], Policy]] = {
     EdfPartitioned.name: lambda: Policy(allocation=EdfPartitioned()),
     Proportional.name: lambda: Policy(allocation=Proportional()),
     _PRP: lambda: PRP,
-    adaptivescheduler.NAME: adaptivescheduler.adaptive_policy,
+    adaptivescheduler.NAME: adaptive_policy,
 }
 """All that a single word can choose."""
 

@@ -26,6 +26,7 @@ from freshtide.scheduling.inheritance import (
     NoInheritance,
     SumInheritance,
 )
+from freshtide.scheduling.named import PRP, adaptive_policy
 from freshtide.scheduling.orderings import ORDERINGS, Ordering
 from freshtide.scheduling.policy import ALLOCATIONS, INHERITANCES, Policy
 from freshtide.scheduling.retries import RetryPolicy
@@ -37,6 +38,7 @@ __all__ = [
     "ALLOCATIONS",
     "INHERITANCES",
     "ORDERINGS",
+    "PRP",
     "Adaptive",
     "Allocation",
     "Beginning",
@@ -64,5 +66,6 @@ __all__ = [
     "StandingScheduler",
     "SumInheritance",
     "TableView",
+    "adaptive_policy",
     "tracks_of",
 ]
