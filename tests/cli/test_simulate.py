@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,41 @@ def test_jitter_delays_files_and_leaves_their_time_stamps(terminal: Terminal) ->
     assert all(0 <= delay <= 30 for delay in delays)
     assert len({round(delay) for delay in delays}) > 5
     assert [u["upto"] for u in trace] == [50 + 100 * n for n in range(len(trace))]
+
+
+def stamps_of(terminal: Terminal, table: dict[str, Any], horizon: float) -> list[float]:
+    """The time stamps of a table that is loaded file by file, at the moment each arrives."""
+    _, trace = terminal.traced({"horizon": horizon, "tables": {"t": table | {"alpha": 0}}})
+    assert all(u["start"] == u["upto"] for u in trace), "a file is stamped when it arrives"
+    return [0.0, *(u["upto"] for u in trace)]
+
+
+def test_quasiperiodic_files_are_between_half_a_period_and_a_period_apart(terminal: Terminal) -> None:
+    stamps = stamps_of(terminal, {"period": 100, "pattern": "quasiperiodic"}, 20_000)
+    distances = [later - earlier for earlier, later in itertools.pairwise(stamps)]
+    assert all(50 <= distance <= 100 for distance in distances)
+    assert min(distances) < 55
+    assert max(distances) > 95
+
+
+def test_the_adversary_lets_minuscule_updates_follow_long_ones(terminal: Terminal) -> None:
+    stamps = stamps_of(terminal, {"period": 100, "pattern": "adversarial"}, 50_000)
+    distances = [later - earlier for earlier, later in itertools.pairwise(stamps)]
+    assert min(distances) > 0
+    assert max(distances) / min(distances) > 1000
+    followers = [after for before, after in itertools.pairwise(distances) if before > 100]
+    assert len(followers) > 50
+    assert max(followers) < 1
+    assert stamps[-1] / len(stamps) == pytest.approx(100, rel=0.3), "about a period on average"
+
+
+def test_the_adversary_makes_all_tables_release_at_once_now_and_then(terminal: Terminal) -> None:
+    tables = {name: {"period": 100, "pattern": "adversarial", "alpha": 0} for name in "abc"}
+    _, trace = terminal.traced({"horizon": 10_000, "tables": tables})
+    moments = {name: [u["upto"] for u in trace if u["table"] == name] for name in tables}
+    assert moments["a"] != moments["b"]
+    for together in (1600, 3200, 4800, 6400, 8000, 9600):
+        assert all(any(0 <= moment - together < 1 for moment in found) for found in moments.values())
 
 
 def test_late_files_hold_the_views_back_that_must_not_miss_them(terminal: Terminal) -> None:

@@ -4,11 +4,12 @@ from freshtide.simulation.engine import CompletedUpdate, Simulation, without_con
 from freshtide.simulation.results import Result, relative_lateness
 from freshtide.simulation.search import least_weighted_staleness
 from freshtide.simulation.staleness import Staleness
-from freshtide.simulation.workload import Lateness, SimulatedTable, Slowdown, Stream, Workload
+from freshtide.simulation.workload import Lateness, Pattern, SimulatedTable, Slowdown, Stream, Workload
 
 __all__ = [
     "CompletedUpdate",
     "Lateness",
+    "Pattern",
     "Result",
     "SimulatedTable",
     "Simulation",
