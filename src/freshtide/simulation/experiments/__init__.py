@@ -11,6 +11,10 @@ from freshtide.simulation.experiments import (
     golab_fig9,
     golab_fig10,
     golab_fig11,
+    leontyev_fig9a,
+    leontyev_fig9a_worst,
+    leontyev_fig9b,
+    leontyev_fig9b_worst,
 )
 from freshtide.simulation.experiments.experiment import PAPERS_EVENTS, Conditions, Curves, Experiment, Panel, Series
 from freshtide.simulation.experiments.plotting import plot, require_format
@@ -33,6 +37,10 @@ EXPERIMENTS: dict[str, Experiment[Any]] = {
         golab_fig9,
         golab_fig10,
         golab_fig11,
+        leontyev_fig9a,
+        leontyev_fig9b,
+        leontyev_fig9a_worst,
+        leontyev_fig9b_worst,
     )
 }
 
