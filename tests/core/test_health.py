@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +19,9 @@ SECOND_FEED = [Arrival(at=1.0 + 3 * j, timestamp=1.0 + 3 * j) for j in range(6)]
 NOON = 1_777_636_800.0  # 2026-05-01T12:00:00Z
 
 
-def hourly(**changes: float) -> Rhythm:
+def hourly(**changes: float | None) -> Rhythm:
     """A file each hour, there by five past, at most two minutes earlier, with rows up to ten minutes old."""
-    given = {"period": 3600.0, "phase": 300.0, "arrival_jitter": 120.0, "timestamp_jitter": 600.0}
+    given: dict[str, Any] = {"period": 3600.0, "phase": 300.0, "arrival_jitter": 120.0, "timestamp_jitter": 600.0}
     return Rhythm(**(given | changes))
 
 
@@ -101,8 +102,15 @@ def test_a_time_stamp_may_be_as_old_as_the_jitter_says(stamp: float) -> None:
 
 
 def test_where_nothing_is_known_about_time_stamps_any_old_one_will_do() -> None:
-    assert ailment(hourly(timestamp_jitter=math.inf), came((5, -100_000)), 5) is None
-    assert ailment(hourly(timestamp_jitter=math.inf), came((5, 6)), 5) is Ailment.OFF_STAMP
+    assert ailment(hourly(timestamp_jitter=None), came((5, -100_000)), 5) is None
+    assert ailment(hourly(timestamp_jitter=None), came((5, 6)), 5) is Ailment.OFF_STAMP
+
+
+def test_where_the_phase_is_not_known_any_moment_is_on_time_and_a_silence_is_still_noticed() -> None:
+    rhythm = hourly(phase=None)
+    assert all(ailment(rhythm, came((minute, minute)), minute) is None for minute in range(60))
+    assert ailment(rhythm, came((0, 0)), 62) is None
+    assert ailment(rhythm, came((0, 0)), 63) is Ailment.SILENT
 
 
 def test_with_a_jitter_of_a_whole_period_any_moment_is_on_time() -> None:
@@ -123,6 +131,7 @@ def test_a_jitter_beyond_the_period_is_no_rhythm(wrong: dict[str, float]) -> Non
 
 
 UNITS = st.integers(min_value=0, max_value=100)
+PHASES = st.integers(min_value=-500, max_value=500)
 
 
 @st.composite
@@ -130,21 +139,29 @@ def rhythms(draw: st.DrawFn) -> Rhythm:
     period = draw(st.integers(min_value=1, max_value=100))
     return Rhythm(
         period=float(period),
-        phase=float(draw(st.integers(min_value=-500, max_value=500))),
+        phase=float(draw(PHASES)),
         arrival_jitter=float(draw(st.integers(min_value=0, max_value=period))),
         timestamp_jitter=float(draw(UNITS)),
     )
+
+
+def limits(rhythm: Rhythm) -> tuple[float, float]:
+    """Phase and time stamp jitter of a rhythm that has both."""
+    assert rhythm.phase is not None
+    assert rhythm.timestamp_jitter is not None
+    return rhythm.phase, rhythm.timestamp_jitter
 
 
 @st.composite
 def deliveries(draw: st.DrawFn, files: int = 8) -> tuple[Rhythm, list[Arrival]]:
     """A rhythm and the files that a feed brings within it."""
     rhythm = draw(rhythms())
+    phase, timestamp_jitter = limits(rhythm)
     share = st.floats(min_value=0.0, max_value=1.0)
     arrivals = []
     for number in range(files):
-        at = rhythm.phase + number * rhythm.period - draw(share) * rhythm.arrival_jitter
-        arrivals.append(Arrival(at=at, timestamp=at - draw(share) * rhythm.timestamp_jitter))
+        at = phase + number * rhythm.period - draw(share) * rhythm.arrival_jitter
+        arrivals.append(Arrival(at=at, timestamp=at - draw(share) * timestamp_jitter))
     return rhythm, arrivals
 
 
@@ -164,7 +181,7 @@ def test_a_feed_that_is_cut_is_unhealthy_from_then_until_it_is_back_on_time(
     rhythm, arrivals = delivery
     last = arrivals[kept].at
     unhealthy_from = last + rhythm.longest_silence
-    back = rhythm.phase + (kept + 2 + periods) * rhythm.period
+    back = limits(rhythm)[0] + (kept + 2 + periods) * rhythm.period
     files = [*arrivals[: kept + 1], Arrival(at=back, timestamp=back)]
     assert health_at(rhythm, files, unhealthy_from).healthy
     for share in (0.001, 0.5, 0.999):
@@ -187,12 +204,13 @@ def test_a_feed_in_an_outage_is_silent_and_the_other_way_round(
 @given(rhythms(), st.lists(st.tuples(UNITS, UNITS), max_size=10), UNITS)
 def test_health_is_what_definition_2_says(rhythm: Rhythm, files: list[tuple[int, int]], now: int) -> None:
     """With whole numbers, so that the definition can be written down as it stands, over every j that matters."""
-    period, phase, jitter = int(rhythm.period), int(rhythm.phase), int(rhythm.arrival_jitter)
+    period, jitter = int(rhythm.period), int(rhythm.arrival_jitter)
+    phase, timestamp_jitter = limits(rhythm)
     due = [phase + period * j for j in range(-500 // period, 700 // period + 1)]
     healthy = any(
         now - period - jitter <= at <= now
         and any(moment - jitter <= at <= moment for moment in due)
-        and at - rhythm.timestamp_jitter <= ts <= at
+        and at - timestamp_jitter <= ts <= at
         for at, ts in files
     )
     arrivals = [Arrival(at=float(at), timestamp=float(ts)) for at, ts in files]

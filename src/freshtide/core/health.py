@@ -34,16 +34,16 @@ class Rhythm:
     """
 
     period: float
-    phase: float
-    """An instant: any one of those at which a file is there at the latest."""
+    phase: float | None
+    """An instant: any one of those at which a file is there at the latest. None: not known, any moment is on time."""
     arrival_jitter: float
-    timestamp_jitter: float
-    """Infinite where nothing is known about it."""
+    timestamp_jitter: float | None
+    """None: not known, a time stamp may be as old as it likes."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.arrival_jitter <= self.period or self.period <= 0.0:
             raise ValueError(f"A jitter of {self.arrival_jitter:g}s does not fit into a period of {self.period:g}s.")
-        if self.timestamp_jitter < 0.0:
+        if self.timestamp_jitter is not None and self.timestamp_jitter < 0.0:
             raise ValueError(f"A time stamp jitter is not negative, as {self.timestamp_jitter:g}s is.")
 
     @property
@@ -53,6 +53,8 @@ class Rhythm:
 
     def off_time(self, at: float) -> float:
         """How long after (or, below 0, before) the nearest interval for arrivals a file came; 0 for on time."""
+        if self.phase is None:
+            return 0.0
         period, jitter = micros(self.period), micros(self.arrival_jitter)
         early = (micros(self.phase) - micros(at)) % period
         if early <= jitter:
@@ -138,7 +140,7 @@ def _complaint(rhythm: Rhythm, arrival: Arrival) -> Verdict:
     if behind < 0:
         ahead = format_duration(seconds(-behind))
         return Verdict(ailment=Ailment.OFF_STAMP, reason=f"its last file is stamped {ahead} after it came")
-    if rhythm.timestamp_jitter < math.inf and behind > micros(rhythm.timestamp_jitter):
+    if rhythm.timestamp_jitter is not None and behind > micros(rhythm.timestamp_jitter):
         told = f"its last file is stamped {format_duration(seconds(behind))} before it came"
         usual = format_duration(rhythm.timestamp_jitter)
         return Verdict(ailment=Ailment.OFF_STAMP, reason=f"{told}, and {usual} is the most")
