@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from freshtide.catalog import Catalog
 from freshtide.core.durations import format_duration
-from freshtide.core.health import Ailment, Outage, health_at
+from freshtide.core.health import Ailment, Arrival, Outage, health_at
 from freshtide.core.instants import format_instant
-from freshtide.core.tables import Feed
 from freshtide.observe.patterns import FILES_LOOKED_AT
 from freshtide.observe.rhythms import FeedRhythm, rhythm_from
 from freshtide.project import Project
@@ -77,14 +76,18 @@ def feed_healths(
     """
     going_on = catalog.outages.going_on() if run_going_on else {}
     over = catalog.outages.last_ended()
-    return {
-        name: replace(
-            _health(project.feeds[name], catalog, now, poll=project.settings.poll, run_going_on=run_going_on),
+    found = {}
+    for name in project.feeds if feeds is None else feeds:
+        arrivals = catalog.files.arrivals(name, FILES_LOOKED_AT)
+        told = FeedHealth(
+            feed=name,
+            rhythm=rhythm_from(project.feeds[name], arrivals, poll=project.settings.poll),
+            healthy=None,
             outage=going_on.get(name),
             last_outage=over.get(name),
         )
-        for name in (project.feeds if feeds is None else feeds)
-    }
+        found[name] = _judged(told, arrivals, now, run_going_on=run_going_on)
+    return found
 
 
 def outage_json(outage: Outage | None) -> dict[str, Any] | None:
@@ -110,14 +113,14 @@ def outage_story(feed: str, outage: Outage, now: float) -> str:
     return f"Feed '{feed}' had {told}; then {ended}."
 
 
-def _health(feed: Feed, catalog: Catalog, now: float, *, poll: float, run_going_on: bool) -> FeedHealth:
-    arrivals = catalog.files.arrivals(feed.name, FILES_LOOKED_AT)
-    found = rhythm_from(feed, arrivals, poll=poll)
-    unknown = FeedHealth(feed=feed.name, rhythm=found, healthy=None)
+def _judged(told: FeedHealth, arrivals: Sequence[Arrival], now: float, *, run_going_on: bool) -> FeedHealth:
     if not run_going_on:
-        return replace(unknown, reason="no run is going on, so nobody watches it")
-    if found is None:
+        return replace(told, reason="no run is going on, so nobody watches it")
+    if told.rhythm is None:
         reason = "it declares no period, and too few files have come, or too irregularly, to learn one"
-        return replace(unknown, reason=reason)
-    verdict = health_at(found.rhythm, arrivals, now)
-    return replace(unknown, healthy=verdict.healthy, ailment=verdict.ailment, reason=verdict.reason)
+        return replace(told, reason=reason)
+    verdict = health_at(told.rhythm.rhythm, arrivals, now)
+    if not arrivals and told.outage is None:
+        # By the definition it is unhealthy. But it may just have been set up, and has not been watched for long.
+        return replace(told, reason=verdict.reason)
+    return replace(told, healthy=verdict.healthy, ailment=verdict.ailment, reason=verdict.reason)
