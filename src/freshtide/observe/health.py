@@ -109,7 +109,7 @@ def outage_story(feed: str, outage: Outage, now: float) -> str:
             f"Feed '{feed}' is in an outage: no file has come for {long}, since {format_instant(outage.silent_since)}."
         )
     told = f"an outage from {format_instant(outage.silent_since)} to {format_instant(outage.ended_at)} ({long})"
-    ended = "a file has come" if outage.returned else "it was watched no longer"
+    ended = "a file came" if outage.returned else "it was watched no longer"
     return f"Feed '{feed}' had {told}; then {ended}."
 
 
