@@ -113,7 +113,7 @@ def health_at(rhythm: Rhythm, arrivals: Iterable[Arrival], now: float) -> Verdic
     if last is None:
         return Verdict(ailment=Ailment.SILENT, reason="no file has come yet")
     if outage_at(rhythm, last.at, now) is not None:
-        since = f"no file has come since {format_instant(last.at)}, for {format_duration(now - last.at)}"
+        since = f"no file has come since {format_instant(round(last.at))}, for {format_duration(now - last.at)}"
         return Verdict(ailment=Ailment.SILENT, reason=since)
     recent = [arrival for arrival in came if micros(arrival.at) >= micros(now) - micros(rhythm.longest_silence)]
     if any(_complaint(rhythm, arrival).healthy for arrival in recent):
