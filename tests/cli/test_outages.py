@@ -50,6 +50,7 @@ def test_an_outage_is_told_by_the_run_and_shown_to_those_who_look_on(tmp_path: P
         assert status["feeds"] == [{**shown, "health": status["feeds"][0]["health"]}]
         told = freshtide("status", at=folder).stdout
         assert "Feed 'orders_feed' is in an outage: no file has come since" in told
+        assert any(line.startswith("orders ") and " outage, " in line for line in told.splitlines())
         assert "Feed 'orders_feed' is in an outage" in freshtide("feeds", at=folder).stdout
         explained = answer("explain", "orders_per_hour", at=folder)["sentences"]
         assert any("Feed 'orders_feed' is in an outage" in sentence for sentence in explained)

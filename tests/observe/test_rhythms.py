@@ -83,6 +83,7 @@ def test_a_file_with_a_marker_is_seen_with_the_next_poll() -> None:
 
 def test_a_declared_jitter_of_almost_the_period_is_widened_to_the_period_and_no_further() -> None:
     assert found([], period=10.0, jitter=9.5).rhythm.arrival_jitter == 10.0
+    assert found([], period=2 / 3, jitter=2 / 3).rhythm.arrival_jitter == 2 / 3
 
 
 def test_each_value_is_declared_or_learnt_by_itself() -> None:

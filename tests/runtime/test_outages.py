@@ -188,7 +188,7 @@ def test_a_rhythm_that_has_changed_is_looked_up_before_an_alarm_is_raised(watchm
     assert [told.silent_since for told in watchman.told] == [NOON + moment]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(min_value=1, max_value=60), min_size=1, max_size=12))
 def test_every_silence_that_is_too_long_is_one_outage_and_no_other_is(tmp_path: Path, gaps: list[int]) -> None:
     """Looked at every half second, whatever the files do: as the definition finds them in hindsight."""

@@ -55,7 +55,7 @@ class Rhythm:
         """How long after (or, below 0, before) the nearest interval for arrivals a file came; 0 for on time."""
         if self.phase is None:
             return 0.0
-        period, jitter = micros(self.period), micros(self.arrival_jitter)
+        period, jitter = max(1, micros(self.period)), micros(self.arrival_jitter)
         early = (micros(self.phase) - micros(at)) % period
         if early <= jitter:
             return 0.0

@@ -76,7 +76,7 @@ def rhythm_from(feed: Feed, arrivals: Iterable[Arrival], *, poll: float) -> Feed
         rhythm=Rhythm(
             period=period,
             phase=None if phase is None else _whole(phase),
-            arrival_jitter=_whole(jitter),
+            arrival_jitter=min(period, _whole(jitter)),
             timestamp_jitter=None if stamp_jitter is None else _whole(stamp_jitter),
         ),
         known_by={
