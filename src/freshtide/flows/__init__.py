@@ -1,0 +1,40 @@
+"""ETL flows: what their activities are, how a flow is divided, and which activity runs next.
+
+A flow is a graph of activities (`activities.py`, `graph.py`). Rows move between them in packs, through bounded queues.
+A `Monitor` activates one activity after another as a policy chooses, and records what happened; who carries the
+activities out is a `Worker`. The Mixed Policy breaks a flow into subflows and strata (Karagiannis et al. 2013).
+"""
+
+from freshtide.flows.activities import ACTIVITIES, Activity, Recordset
+from freshtide.flows.graph import Edge, FlowGraph, Node
+from freshtide.flows.monitor import Monitor
+from freshtide.flows.packs import Outputs, Pack, Supply, Worker
+from freshtide.flows.policies import POLICIES, FlowPolicy, Standing
+from freshtide.flows.queues import Limits
+from freshtide.flows.records import Activation, FlowRecord, MemorySample, Tally
+from freshtide.flows.subflows import Subflow, break_into_subflows, derive_strata
+
+__all__ = [
+    "ACTIVITIES",
+    "POLICIES",
+    "Activation",
+    "Activity",
+    "Edge",
+    "FlowGraph",
+    "FlowPolicy",
+    "FlowRecord",
+    "Limits",
+    "MemorySample",
+    "Monitor",
+    "Node",
+    "Outputs",
+    "Pack",
+    "Recordset",
+    "Standing",
+    "Subflow",
+    "Supply",
+    "Tally",
+    "Worker",
+    "break_into_subflows",
+    "derive_strata",
+]
