@@ -3,6 +3,8 @@
 from typing import Any
 
 from freshtide.simulation.experiments import (
+    bateni_competitive,
+    bateni_stretch,
     golab_fig4,
     golab_fig5,
     golab_fig6,
@@ -41,6 +43,8 @@ EXPERIMENTS: dict[str, Experiment[Any]] = {
         leontyev_fig9b,
         leontyev_fig9a_worst,
         leontyev_fig9b_worst,
+        bateni_competitive,
+        bateni_stretch,
     )
 }
 

@@ -66,7 +66,7 @@ def _draw(axes: Axes, graph: Panel, curves: Curves) -> None:
     if experiment.logarithmic:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(bottom=0.0, top=experiment.top)
     axes.set_title(graph.title, fontsize=10)
     axes.grid(alpha=0.25)
     if experiment.panels:
