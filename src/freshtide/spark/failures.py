@@ -11,12 +11,16 @@ from pyspark.errors import PySparkException
 SPARK_ERRORS = (PySparkException, Py4JError)
 
 _CODE = re.compile(r"^\[[A-Z0-9_.]+\] ")
+_TRACEBACK = "Traceback (most recent call last):"
 _STATE = re.compile(r" SQLSTATE: \w+")
 
 
 def plain_words(error: BaseException) -> str:
     """The first line of the innermost thing that went wrong, without codes."""
     text = _innermost(error) if isinstance(error, Py4JJavaError) else str(error)
+    if _TRACEBACK in text:
+        # A function of the user's raised it, on a worker: what it said comes last.
+        text = [line for line in text.splitlines() if line and not line.startswith((" ", "SQLSTATE"))][-1]
     first = next((line for line in text.strip().splitlines() if line.strip()), type(error).__name__)
     return _STATE.sub("", _CODE.sub("", first)).strip()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from freshtide.core.tables import Column, Feed
@@ -37,6 +39,11 @@ def schema_from_ddl(columns: str) -> StructType:
     schema = StructType.fromDDL(columns)
     assert isinstance(schema, StructType), "a list of columns is a struct"
     return schema
+
+
+def arrow_schema_of(schema: StructType) -> pa.Schema:
+    """The Arrow schema that Spark gives rows of these columns."""
+    return to_arrow_schema(schema, timezone="UTC")
 
 
 def _effective_type(feed: Feed, column: Column) -> str:

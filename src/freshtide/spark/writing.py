@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from freshtide.core.instants import datetime_of, seconds
 from freshtide.spark.reading import instant
-from freshtide.spark.schemas import quoted
+from freshtide.spark.schemas import arrow_schema_of, quoted
 from freshtide.spark.sessions import compiled_plans
 from freshtide.storage import DataFile, StoredTable
 
@@ -89,4 +88,4 @@ def _write_large(
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
     """The Arrow schema that Spark gives the frame's rows."""
-    return to_arrow_schema(frame.schema, timezone="UTC")
+    return arrow_schema_of(frame.schema)

@@ -18,6 +18,8 @@ class UpdateKind(StrEnum):
     """A derived table moved to a new cut."""
     REBUILD = "rebuild"
     """A table was computed anew as of the freshness it had."""
+    FLOW = "flow"
+    """An ETL flow wrote it, together with its other targets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

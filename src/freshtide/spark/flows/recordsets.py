@@ -1,0 +1,86 @@
+"""Sources as DataFrames: tables of the warehouse at their newest version, and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from freshtide.core.errors import FreshtideError
+from freshtide.flows.activities import Recordset
+from freshtide.spark.failures import SPARK_ERRORS, plain_words
+from freshtide.spark.reading import empty_frame, read_files
+from freshtide.spark.schemas import quoted, schema_from_ddl
+from freshtide.storage import Store
+
+
+class SourceError(FreshtideError):
+    """A source of a flow that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Rows to be read; nothing has been read yet."""
+
+    frame: DataFrame
+    rows: int | None
+    """Where the files tell without being read through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recordsets:
+    """Where recordsets are: tables in the store, files under the root of the project."""
+
+    session: SparkSession
+    store: Store
+    root: Path
+
+    def read(self, recordset: Recordset) -> Source:
+        if recordset.table is not None:
+            snapshot = self.store.table(recordset.table).snapshot
+            if snapshot is None:
+                raise SourceError(
+                    f"The table '{recordset.table}' has no data.",
+                    way_out="Load it first, or correct the name.",
+                )
+            return Source(frame=read_files(self.session, snapshot, snapshot.files), rows=snapshot.rows)
+        try:
+            frame = self._files(recordset)
+            return Source(frame=frame, rows=_footer_rows(frame) if recordset.format == "parquet" else None)
+        except SPARK_ERRORS as error:
+            raise SourceError(
+                f"The {recordset.label} cannot be read: {plain_words(error)}",
+                way_out=f"They are looked for in {self.root}.",
+            ) from error
+
+    def current(self, recordset: Recordset) -> DataFrame | None:
+        """What a target holds; None if it was never written."""
+        if recordset.table is not None:
+            snapshot = self.store.table(recordset.table).snapshot
+            return None if snapshot is None else read_files(self.session, snapshot, snapshot.files)
+        return self._files(recordset) if self.path(recordset).exists() else None
+
+    def path(self, recordset: Recordset) -> Path:
+        assert recordset.files is not None, "a table has no path of its own"
+        return self.root / recordset.files
+
+    def empty(self, frame: DataFrame) -> DataFrame:
+        return empty_frame(self.session, frame.schema)
+
+    def _files(self, recordset: Recordset) -> DataFrame:
+        reader = self.session.read.format(recordset.format).options(**recordset.options)
+        if recordset.schema is not None:
+            columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in recordset.schema.items())
+            reader = reader.schema(schema_from_ddl(columns))
+        return reader.load(str(self.path(recordset)))
+
+
+def _footer_rows(frame: DataFrame) -> int | None:
+    """Rows by the footers of the files, where these are at hand."""
+    places = [urlparse(uri) for uri in frame.inputFiles()]
+    if any(place.scheme not in {"", "file"} for place in places):
+        return None
+    return sum(pq.read_metadata(unquote(place.path)).num_rows for place in places)

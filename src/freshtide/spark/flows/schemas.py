@@ -1,0 +1,119 @@
+"""The columns at every edge of a flow, from those of its sources: analysed by Spark over no rows at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
+from pyspark.sql.types import LongType, StructField, StructType
+
+from freshtide.core.errors import FreshtideError, Problem, ProjectError
+from freshtide.flows import FlowGraph, Node, break_into_subflows, derive_strata
+from freshtide.flows.activities import OUT, Read, SlowlyChanging, SurrogateKey, Write
+from freshtide.flows.graph import port_label
+from freshtide.spark.failures import SPARK_ERRORS, plain_words
+from freshtide.spark.flows.dimensions import updated_dimension
+from freshtide.spark.flows.recordsets import Recordsets
+from freshtide.spark.flows.transforms import transform
+from freshtide.spark.reading import empty_frame
+
+Port = tuple[str, str]
+"""An activity and the name of one of its outputs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowSchemas:
+    """Columns by output, and those that each target gets."""
+
+    by_port: Mapping[Port, StructType]
+    by_target: Mapping[str, StructType]
+
+
+def in_order(graph: FlowGraph) -> Iterator[Node]:
+    """The activities, producers before consumers."""
+    for stratum in derive_strata(graph, break_into_subflows(graph)):
+        for subflow in stratum:
+            for name in subflow.nodes:
+                yield graph[name]
+
+
+def resolve_flow(graph: FlowGraph, recordsets: Recordsets) -> FlowSchemas:
+    """The columns at every output and target; all activities that do not fit are told of together."""
+    frames: dict[Port, DataFrame] = {}
+    targets: dict[str, StructType] = {}
+    problems: list[Problem] = []
+    for node in in_order(graph):
+        # What comes after an activity that is wrong cannot be judged.
+        if any(port not in frames for port in node.inputs):
+            continue
+        inputs = [frames[port] for port in node.inputs]
+        try:
+            _analyse(node, inputs, recordsets, frames, targets)
+        except SPARK_ERRORS as error:
+            problems.append(_problem(graph, node, inputs, plain_words(error)))
+        except FreshtideError as error:
+            problems.append(_problem(graph, node, inputs, error.message, way_out=error.way_out))
+    if problems:
+        raise ProjectError(problems)
+    return FlowSchemas(by_port={port: frame.schema for port, frame in frames.items()}, by_target=targets)
+
+
+def _analyse(
+    node: Node,
+    inputs: Sequence[DataFrame],
+    recordsets: Recordsets,
+    frames: dict[Port, DataFrame],
+    targets: dict[str, StructType],
+) -> None:
+    activity = node.activity
+    match activity:
+        case Read():
+            found = {OUT: recordsets.empty(recordsets.read(activity.source).frame)}
+        case Write():
+            targets[node.name] = inputs[0].schema
+            return
+        case SlowlyChanging():
+            current = recordsets.current(activity.target)
+            held = None if current is None else recordsets.empty(current)
+            result = updated_dimension(node.name, activity, inputs[0], held, now=F.current_timestamp())
+            targets[node.name] = result.schema
+            return
+        case SurrogateKey():
+            lookup = empty_frame(recordsets.session, lookup_schema(activity, inputs[0].schema))
+            found = dict(transform(node, inputs, lookup=lookup))
+        case _:
+            found = dict(transform(node, inputs))
+    for port, frame in found.items():
+        twice = [name for name, times in Counter(map(str.lower, frame.columns)).items() if times > 1]
+        if twice:
+            raise FreshtideError(
+                f"Column '{twice[0]}' would be there twice.", way_out="Rename or drop one with an expression before."
+            )
+        frames[node.name, port] = recordsets.empty(frame)
+
+
+def lookup_schema(activity: SurrogateKey, schema: StructType) -> StructType:
+    """The columns of a lookup table: the production key, typed as it comes, and the surrogate key."""
+    missing = [name for name in activity.key if name not in schema.names]
+    if missing:
+        raise FreshtideError(f"Column '{missing[0]}' of the production key is not there.")
+    return StructType([*(schema[name] for name in activity.key), StructField(activity.column, LongType())])
+
+
+def _problem(
+    graph: FlowGraph, node: Node, inputs: Sequence[DataFrame], what: str, *, way_out: str | None = None
+) -> Problem:
+    edges = [edge.label for edge in node.edges]
+    place = f" at {', '.join(edges)}" if edges else ""
+    there = "; ".join(
+        f"{port_label(*port)} has {', '.join(frame.columns)}" for port, frame in zip(node.inputs, inputs, strict=True)
+    )
+    told = [way_out, f"Columns: {there}." if there else None]
+    return Problem(
+        message=f"Flow '{graph.name}', activity '{node.name}'{place}: {what}",
+        origin=node.origin,
+        way_out=" ".join(part for part in told if part) or None,
+    )

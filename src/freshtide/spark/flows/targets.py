@@ -1,0 +1,130 @@
+"""What a flow writes: staged while it runs, committed when all of it is there."""
+
+from __future__ import annotations
+
+import shutil
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from freshtide.core.errors import UsageError
+from freshtide.flows import FlowGraph, Recordset
+from freshtide.flows.activities import SlowlyChanging, Write
+from freshtide.spark.flows.commits import Commit, FilesCommit, FolderCommit, TableCommit
+from freshtide.spark.flows.recordsets import Recordsets
+from freshtide.spark.schemas import arrow_schema_of
+from freshtide.storage import Change, StoredTable, UpdateKind, UpdateRecord
+
+
+class Target(ABC):
+    """Somewhere that rows go to."""
+
+    rows: int = 0
+    """That have been committed, or will be."""
+
+    @abstractmethod
+    def write(self, frame: DataFrame) -> None:
+        """Stage some more rows."""
+
+    @abstractmethod
+    def prepare(self, *, at: float) -> Commit:
+        """All rows are staged: make ready what commits them."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Throw away what was staged."""
+
+
+class TableTarget(Target):
+    def __init__(self, table: StoredTable, schema: StructType, *, flow: str, replaces: bool) -> None:
+        self._table = table
+        self._schema = schema
+        self._flow = flow
+        self._replaces = replaces
+        # What a run left behind that did not come to its end is not ours to commit.
+        snapshot = table.recover()
+        self._number = 1 if snapshot is None else snapshot.number + 1
+        self._partition_by = () if snapshot is None else snapshot.partition_by
+        self._staging = table.staging(self._number)
+
+    def write(self, frame: DataFrame) -> None:
+        writer = frame.write.mode("append").option("compression", "zstd")
+        if self._partition_by:
+            writer = writer.partitionBy(*self._partition_by)
+        writer.parquet(str(self._staging))
+
+    def prepare(self, *, at: float) -> TableCommit:
+        files = self._table.adopt(self._staging, number=self._number, partition_by=self._partition_by)
+        self.rows = sum(file.rows for file in files)
+        record = UpdateRecord(
+            number=self._number, kind=UpdateKind.FLOW, freshness=None, safe=None, definition=f"flow {self._flow}"
+        )
+        change = Change(
+            record=record,
+            at=at,
+            schema=arrow_schema_of(self._schema),
+            partition_by=self._partition_by,
+            add=tuple(files),
+            replace_all=self._replaces,
+        )
+        return TableCommit(table=self._table.name, change=change)
+
+    def discard(self) -> None:
+        shutil.rmtree(self._staging, ignore_errors=True)
+
+
+class FolderTarget(Target):
+    def __init__(self, path: Path, recordset: Recordset, *, replaces: bool) -> None:
+        self._path = path
+        self._recordset = recordset
+        self._replaces = replaces
+        # Beside the target, so that moving it there is but another name; the dot keeps readers away.
+        self._staging = path.with_name(f".{path.name}.staged")
+        self._before = path.with_name(f".{path.name}.before")
+        self.discard()
+
+    def write(self, frame: DataFrame) -> None:
+        writer = frame.write.mode("append").format(self._recordset.format).options(**self._recordset.options)
+        writer.save(str(self._staging))
+
+    def prepare(self, *, at: float) -> FolderCommit | FilesCommit:  # noqa: ARG002 - files bear no moment
+        self._staging.mkdir(parents=True, exist_ok=True)
+        (self._staging / "_SUCCESS").unlink(missing_ok=True)
+        if self._replaces:
+            return FolderCommit(prepared=str(self._staging), target=str(self._path), before=str(self._before))
+        names = tuple(sorted(file.name for file in self._staging.iterdir() if not file.name.startswith(".")))
+        return FilesCommit(prepared=str(self._staging), target=str(self._path), names=names)
+
+    def discard(self) -> None:
+        shutil.rmtree(self._staging, ignore_errors=True)
+
+
+def targets_of(
+    graph: FlowGraph, recordsets: Recordsets, schemas: Mapping[str, StructType]
+) -> dict[str, Target]:
+    """By activity."""
+    found: dict[str, Target] = {}
+    wanted = {node.name: node.activity for node in graph if isinstance(node.activity, Write | SlowlyChanging)}
+    _require_one_writer_each(graph, (activity.target for activity in wanted.values()))
+    for name, activity in wanted.items():
+        replaces = isinstance(activity, SlowlyChanging) or activity.mode == "overwrite"
+        if activity.target.table is not None:
+            table = recordsets.store.table(activity.target.table)
+            found[name] = TableTarget(table, schemas[name], flow=graph.name, replaces=replaces)
+        else:
+            path = recordsets.path(activity.target)
+            found[name] = FolderTarget(path, activity.target, replaces=replaces)
+    return found
+
+
+def _require_one_writer_each(graph: FlowGraph, targets: Iterable[Recordset]) -> None:
+    label, times = next(iter(Counter(target.label for target in targets).most_common(1)), ("", 0))
+    if times > 1:
+        raise UsageError(
+            f"{times} activities of flow '{graph.name}' write to the {label}.",
+            way_out="Put a union before one that writes, or give each a target of its own.",
+        )
