@@ -22,7 +22,8 @@ class Edge:
 
     @property
     def label(self) -> str:
-        return f"{port_label(self.producer, self.port)} -> {self.consumer}"
+        which = f" (input {self.number + 1})" if self.number else ""
+        return f"{port_label(self.producer, self.port)} -> {self.consumer}{which}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,16 @@ class FlowGraph:
 
     def consumers(self, name: str, port: str | None = None) -> tuple[Edge, ...]:
         """The edges that leave an activity, by one of its outputs or by any."""
-        return tuple(edge for edge in self.edges if edge.producer == name and port in {None, edge.port})
+        return self._leaving.get((name, port), ())
+
+    @cached_property
+    def _leaving(self) -> Mapping[tuple[str, str | None], tuple[Edge, ...]]:
+        """Edges by producer and output, and by producer alone: a monitor asks at every step."""
+        found: dict[tuple[str, str | None], tuple[Edge, ...]] = {}
+        for edge in self.edges:
+            for key in ((edge.producer, edge.port), (edge.producer, None)):
+                found[key] = (*found.get(key, ()), edge)
+        return found
 
     @property
     def writes(self) -> tuple[Node, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from freshtide.flows.graph import FlowGraph, Node
 from freshtide.flows.packs import Pack, Supply, Worker
 from freshtide.flows.policies import FlowPolicy, Standing
-from freshtide.flows.queues import Limits, PackQueue
+from freshtide.flows.queues import Limits, PackQueue, WaitingPack
 from freshtide.flows.records import Activation, FlowRecord, MemorySample, Tally
 
 
@@ -20,14 +21,16 @@ class _Running:
     place: int
     queues: tuple[PackQueue, ...]
     """One per input."""
+    outbox: deque[tuple[str, Pack]] = field(default_factory=deque)
+    """What came out of one pack and did not fit into the queues at once, with the output it is for."""
     supply: Supply | None = None
-    """What it gives without further input; of a source from the start, else once its input is complete."""
+    """What it gives without further input: of a source from the start, else once its input is complete."""
     finished: bool = False
     tally: Tally = field(default_factory=Tally)
 
 
 class Monitor:
-    """Runs a flow, or some activities of it, one activity at a time."""
+    """Runs a flow, one activity at a time."""
 
     def __init__(
         self,
@@ -58,26 +61,36 @@ class Monitor:
         self.record.tallies = {name: each.tally for name, each in self._running.items()}
 
     def run(self) -> FlowRecord:
-        """Until every activity has finished."""
-        self._sample()
-        while any(not each.finished for each in self._running.values()):
-            able = [each for each in self._running.values() if self._may_run(each)]
-            if not able:
-                self._make_room()
-                continue
-            chosen = self._policy.choose([self._standing(each) for each in able])
-            self._activate(next(each for each in able if each.place == chosen.place))
+        """Until every activity has finished; when one fails, what waits is released."""
+        try:
+            for each in self._running.values():
+                if each.node.activity.least_inputs == 0:
+                    self._open(each)
+            self._sample()
+            while any(not each.finished for each in self._running.values()):
+                able = [each for each in self._running.values() if self._may_run(each)]
+                if able:
+                    chosen = self._policy.choose([self._standing(each) for each in able])
+                    self._activate(next(each for each in able if each.place == chosen.place))
+                else:
+                    self._make_room()
+                self._finish()
+        finally:
+            for pack in self._in_queues():
+                pack.release()
         return self.record
 
     def _standing(self, each: _Running) -> Standing:
-        queued = sum(queue.rows for queue in each.queues)
-        if each.supply is not None:
-            queued += each.supply.rows
+        given = sum(rows for port, rows in each.tally.rows_out.items() if self._graph.consumers(each.node.name, port))
+        if self._next_input(each) is None:
+            # What comes now comes from disk: no memory is gained by it, whatever was put aside before.
+            waiting = each.supply.rows if each.supply is not None else each.tally.rows_in
+            return Standing(place=each.place, queued=waiting, taken=given, given=given, seconds=each.tally.seconds)
         return Standing(
             place=each.place,
-            queued=queued,
+            queued=sum(queue.rows for queue in each.queues),
             taken=each.tally.rows_in,
-            given=sum(each.tally.rows_out.values()),
+            given=given,
             seconds=each.tally.seconds,
         )
 
@@ -88,26 +101,31 @@ class Monitor:
         number = self._next_input(each)
         if number is not None and number in each.node.activity.whole_inputs:
             return True
-        return self._has_room(each) and (number is not None or self._inputs_are_complete(each))
+        return self._has_room(each) and (number is not None or self._can_give(each))
 
     def _next_input(self, each: _Running) -> int | None:
         """The input to take a pack from: one that must be complete goes before the others, which wait for it."""
         whole = each.node.activity.whole_inputs
         for number in whole:
-            if each.queues[number].packs:
+            if each.queues[number].waiting:
                 return number
         if not all(self._is_complete(each, number) for number in whole):
             return None
-        return next((number for number, queue in enumerate(each.queues) if queue.packs), None)
+        return next((number for number, queue in enumerate(each.queues) if queue.waiting), None)
+
+    def _can_give(self, each: _Running) -> bool:
+        """Whether there is more to come out of it without anything going in."""
+        return each.supply is not None or (each.node.activity.blocks and self._inputs_are_complete(each))
 
     def _is_complete(self, each: _Running, number: int) -> bool:
-        return self._running[each.queues[number].edge.producer].finished and not each.queues[number].packs
+        return self._running[each.queues[number].edge.producer].finished and not each.queues[number].waiting
 
     def _inputs_are_complete(self, each: _Running) -> bool:
         return all(self._is_complete(each, number) for number in range(len(each.queues)))
 
     def _has_room(self, each: _Running) -> bool:
-        return not any(self._queue_of[edge].is_full for edge in self._graph.consumers(each.node.name))
+        full = any(self._queue_of[edge].is_full for edge in self._graph.consumers(each.node.name))
+        return not each.outbox and not full
 
     def _activate(self, each: _Running) -> None:
         """Until its input is exhausted, a consumer is full, or its slot is over."""
@@ -118,6 +136,8 @@ class Monitor:
             began = self._now()
             packs += self._step(each)
             each.tally.seconds += self._now() - began
+            self._pass_on()
+            self._spill_beyond(0)
             self._sample()
             self._on_progress(each.node.name, each.tally.rows_in, sum(each.tally.rows_out.values()))
         self.record.activations.append(
@@ -136,45 +156,72 @@ class Monitor:
         number = self._next_input(each)
         if number is None:
             return self._give(each)
-        pack = each.queues[number].packs.popleft()
-        each.tally.rows_in += pack.rows
-        if number in each.node.activity.whole_inputs:
-            self._worker.keep(each.node, number, pack)
-            return 1
-        self._make_room_for(pack.size)
-        for port, packs in self._worker.process(each.node, number, pack).items():
-            self._put(each, port, packs)
-        pack.release()
-        self._make_room_for(0)
+        taken = each.queues[number].waiting.popleft()
+        each.tally.rows_in += taken.pack.rows
+        try:
+            if number in each.node.activity.whole_inputs:
+                self._worker.keep(each.node, number, taken.pack)
+            else:
+                self._spill_beyond(taken.pack.size)
+                for port, packs in self._worker.process(each.node, number, taken.pack).items():
+                    self._put_out(each, port, packs)
+        finally:
+            taken.done()
         return 1
 
     def _give(self, each: _Running) -> int:
         """What a source holds, or what has become of input that had to be complete; or the activity is done."""
-        activity = each.node.activity
-        if each.supply is None and (activity.least_inputs == 0 or activity.blocks):
+        if each.supply is None:
             each.supply = self._worker.supply(each.node)
-        pack = each.supply.take() if each.supply is not None else None
+        pack = each.supply.take()
         if pack is None:
             each.finished = True
             return 0
+        activity = each.node.activity
         if activity.least_inputs == 0:
             each.tally.rows_in += pack.rows
-        self._put(each, activity.ports[0], [pack])
-        self._make_room_for(0)
+        self._put_out(each, activity.ports[0], [pack])
         return 1
 
-    def _put(self, each: _Running, port: str, packs: Sequence[Pack]) -> None:
-        edges = self._graph.consumers(each.node.name, port)
+    def _open(self, source: _Running) -> None:
+        began = self._now()
+        source.supply = self._worker.supply(source.node)
+        source.tally.seconds += self._now() - began
+
+    def _put_out(self, each: _Running, port: str, packs: Sequence[Pack]) -> None:
+        taken = bool(self._graph.consumers(each.node.name, port))
         each.tally.rows_out[port] = each.tally.rows_out.get(port, 0) + sum(pack.rows for pack in packs)
         for pack in packs:
-            shared = pack if len(edges) == 1 else _Shared(pack, len(edges))
-            for edge in edges:
-                self._queue_of[edge].packs.append(shared)
-            if not edges:
+            if taken and pack.rows:
+                each.outbox.append((port, pack))
+            else:
                 pack.release()
 
+    def _pass_on(self) -> None:
+        """Move what came out into the queues of all that take it, as far as those have room."""
+        for each in self._running.values():
+            while each.outbox:
+                port, pack = each.outbox[0]
+                queues = [self._queue_of[edge] for edge in self._graph.consumers(each.node.name, port)]
+                if any(queue.is_full for queue in queues):
+                    break
+                each.outbox.popleft()
+                waiting = WaitingPack(pack=pack, users=len(queues))
+                for queue in queues:
+                    queue.waiting.append(waiting)
+
+    def _finish(self) -> None:
+        """Those whose producers have finished and whose queues are empty (section 3.1), and in turn their consumers."""
+        found = True
+        while found:
+            found = False
+            for each in self._running.values():
+                if each.finished or each.outbox or self._can_give(each) or not self._inputs_are_complete(each):
+                    continue
+                each.finished = found = True
+
     def _make_room(self) -> None:
-        """Nothing can run: what waits for an input that is not complete yet is put on disk, and its queue grows.
+        """Nothing can run: what waits for another input to be complete is put on disk, and its queue grows.
 
         That happens where both inputs of a join come from one activity, and the one that must be complete cannot be
         because the other is full.
@@ -183,68 +230,54 @@ class Monitor:
             queue
             for each in self._running.values()
             for queue in each.queues
-            if queue.is_full and not each.finished and self._next_input(each) is None
+            if queue.is_full and self._next_input(each) is None
         ]
         assert stuck, "a flow without cycles always has an activity that can run, or a full queue in its way"
-        queue = max(stuck, key=lambda queue: queue.size)
-        for pack in queue.packs:
-            self._spill(pack)
-        queue.limit *= 2
+        queue = min(stuck, key=lambda queue: (len(queue.waiting), queue.edge.label))
+        for each in queue.waiting:
+            self._spill(each.pack)
+        queue.limit += self._limits.packs
+        self.record.grown_queues[queue.edge.label] = queue.limit
+        self._pass_on()
+        self._spill_beyond(0)
+        self._sample()
 
-    def _make_room_for(self, size: int) -> None:
-        """Keep the budget: put on disk what will be needed last."""
+    def _spill_beyond(self, needed: int) -> None:
+        """Keep the budget, with so much of it needed elsewhere: put on disk what has the most packs before it."""
         if self._limits.memory is None:
             return
-        while self._size() + size > self._limits.memory:
-            in_memory = [pack for queue in self._queue_of.values() for pack in queue.packs if pack.size]
-            if not in_memory:
+        ahead: dict[int, int] = {}
+        packs = {id(pack): pack for pack in self._in_queues() if pack.size}
+        for queue in self._queue_of.values():
+            for position, each in enumerate(queue.waiting):
+                ahead[id(each.pack)] = min(position, ahead.get(id(each.pack), position))
+        excess = sum(pack.size for pack in packs.values()) + needed - self._limits.memory
+        # Packs in no queue yet go behind all others.
+        for key in sorted(packs, key=lambda key: ahead.get(key, len(ahead)), reverse=True):
+            if excess <= 0:
                 return
-            self._spill(in_memory[-1])
+            excess -= packs[key].size
+            self._spill(packs[key])
 
     def _spill(self, pack: Pack) -> None:
         if pack.size:
             pack.spill()
             self.record.spilled_packs += 1
 
-    def _size(self) -> int:
-        return sum({id(pack): pack.size for queue in self._queue_of.values() for pack in queue.packs}.values())
+    def _in_queues(self) -> list[Pack]:
+        """All packs that wait, each once."""
+        waiting = [each.pack for queue in self._queue_of.values() for each in queue.waiting]
+        coming = [pack for each in self._running.values() for _, pack in each.outbox]
+        return list({id(pack): pack for pack in (*waiting, *coming)}.values())
 
     def _sample(self) -> None:
-        held = {id(pack): pack for queue in self._queue_of.values() for pack in queue.packs}
+        packs = self._in_queues()
         self.record.memory.append(
             MemorySample(
                 time=self._now(),
-                packs=len(held),
-                rows=sum(pack.rows for pack in held.values()),
-                size=sum(pack.size for pack in held.values()),
-                by_edge={queue.edge.label: queue.size for queue in self._queue_of.values() if queue.packs},
+                packs=len(packs),
+                rows=sum(pack.rows for pack in packs),
+                size=sum(pack.size for pack in packs),
+                by_edge={queue.edge.label: queue.size for queue in self._queue_of.values() if queue.waiting},
             )
         )
-
-
-class _Shared:
-    """A pack in several queues: it is released when the last of them has done with it."""
-
-    def __init__(self, pack: Pack, users: int) -> None:
-        self._pack = pack
-        self._users = users
-
-    @property
-    def rows(self) -> int:
-        return self._pack.rows
-
-    @property
-    def size(self) -> int:
-        return self._pack.size
-
-    @property
-    def whole(self) -> Pack:
-        return self._pack
-
-    def spill(self) -> None:
-        self._pack.spill()
-
-    def release(self) -> None:
-        self._users -= 1
-        if not self._users:
-            self._pack.release()

@@ -49,13 +49,19 @@ class Worker(Protocol):
     """Carries activities out, on one pack after another."""
 
     def supply(self, node: Node) -> Supply:
-        """What a source holds, or what an activity gives after the end of all its input."""
+        """What a source holds, or what an activity gives after the end of all its input.
+
+        An activity without outputs does its work here, and there is nothing to take.
+        """
         ...
 
     def keep(self, node: Node, number: int, pack: Pack) -> None:
-        """Put a pack aside that belongs to an input that must be complete."""
+        """Put the rows of a pack aside that belongs to an input that must be complete.
+
+        The pack is released afterwards, or still waits for another activity: the worker holds on to rows of its own.
+        """
         ...
 
     def process(self, node: Node, number: int, pack: Pack) -> Outputs:
-        """Put a pack of one input through an activity."""
+        """Put a pack of one input through an activity; what comes out are other packs, without limit of number."""
         ...

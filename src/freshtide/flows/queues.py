@@ -30,22 +30,35 @@ class Limits:
             )
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class WaitingPack:
+    """A pack in one queue, or in those of several consumers: the last of them to be done with it releases it."""
+
+    pack: Pack
+    users: int = 1
+
+    def done(self) -> None:
+        self.users -= 1
+        if self.users <= 0:
+            self.pack.release()
+
+
 @dataclass(slots=True, kw_only=True)
 class PackQueue:
     """Packs on their way along an edge, oldest first."""
 
     edge: Edge
     limit: int
-    packs: deque[Pack] = field(default_factory=deque)
+    waiting: deque[WaitingPack] = field(default_factory=deque)
 
     @property
     def rows(self) -> int:
-        return sum(pack.rows for pack in self.packs)
+        return sum(each.pack.rows for each in self.waiting)
 
     @property
     def size(self) -> int:
-        return sum(pack.size for pack in self.packs)
+        return sum(each.pack.size for each in self.waiting)
 
     @property
     def is_full(self) -> bool:
-        return len(self.packs) >= self.limit
+        return len(self.waiting) >= self.limit

@@ -49,6 +49,8 @@ class FlowRecord:
     memory: list[MemorySample] = field(default_factory=list)
     tallies: dict[str, Tally] = field(default_factory=dict)
     spilled_packs: int = 0
+    grown_queues: dict[str, int] = field(default_factory=dict)
+    """Edges whose queue had to grow, lest nothing could run any more, with the packs it had room for in the end."""
 
     @property
     def maximum_size(self) -> int:

@@ -9,16 +9,19 @@ from typing import ClassVar, Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How an activity stands that could run: it has something to do, and its consumers have room."""
+    """How an activity stands that could run: it has something to do, and its consumers have room.
+
+    An activity that gives what it had to wait for stands like a source: it brings rows from disk into memory.
+    """
 
     place: int
     """In the declaration of the flow."""
     queued: int
-    """Rows in its input queues; of a source, rows that have not been read."""
+    """Rows in its input queues; of a source, rows that have not been read yet."""
     taken: int
     """Rows that it has processed so far."""
     given: int
-    """Rows that it has put into the queues of its consumers."""
+    """Rows that it has put into the queues of its consumers; what nobody takes is gone from memory."""
     seconds: float
     """How long it has worked."""
 
