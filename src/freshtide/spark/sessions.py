@@ -85,6 +85,17 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
         ) from error
 
 
+def working_session(root: SparkSession, *, compiled: bool) -> SparkSession:
+    """A session to work in: what correctness rests on holds, and temporary views and settings are its own."""
+    session = root.newSession()
+    for name, value in _REQUIRED.items():
+        session.conf.set(name, value)
+    chosen = root.conf.get(_SHUFFLE, _SPARKS_DEFAULT) or _SPARKS_DEFAULT
+    session.conf.set(_SHUFFLE, _OURS if chosen == _SPARKS_DEFAULT else chosen)
+    session.conf.set(_CODE_GENERATION, "true" if compiled else "false")
+    return session
+
+
 class SparkTracks:
     """A session and a FAIR pool for each thread that works, made when the thread first asks."""
 
@@ -96,13 +107,8 @@ class SparkTracks:
         """The calling thread's session: temporary views and settings are its own."""
         session: SparkSession | None = getattr(self._local, "session", None)
         if session is None:
-            session = self.root.newSession()
-            for name, value in _REQUIRED.items():
-                session.conf.set(name, value)
-            chosen = self.root.conf.get(_SHUFFLE, _SPARKS_DEFAULT) or _SPARKS_DEFAULT
-            session.conf.set(_SHUFFLE, _OURS if chosen == _SPARKS_DEFAULT else chosen)
             # Compiling a plan takes longer than running it over a few thousand rows; see `compiled_plans`.
-            session.conf.set(_CODE_GENERATION, "false")
+            session = working_session(self.root, compiled=False)
             session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
             self._local.session = session
         return session

@@ -42,9 +42,7 @@ def cut_out(graph: FlowGraph, subflow: Subflow) -> FlowGraph:
             if producer not in inside:
                 name = _input_name(producer, port)
                 nodes[name] = Node(name=name, activity=StagedInput(producer=producer, port=port))
-        inputs = tuple(
-            each if each[0] in inside else (_input_name(*each), OUT) for each in node.inputs
-        )
+        inputs = tuple(each if each[0] in inside else (_input_name(*each), OUT) for each in node.inputs)
         nodes[node.name] = Node(name=node.name, activity=node.activity, inputs=inputs, origin=node.origin)
     for producer, port in outputs_of(graph, subflow):
         name = f"{port_label(producer, port)} >"
@@ -55,8 +53,12 @@ def cut_out(graph: FlowGraph, subflow: Subflow) -> FlowGraph:
 def outputs_of(graph: FlowGraph, subflow: Subflow) -> Sequence[tuple[str, str]]:
     """The outputs of the subflow's activities that are taken outside of it."""
     inside = set(subflow.nodes)
-    found = ((edge.producer, edge.port) for name in subflow.nodes for edge in graph.consumers(name)
-             if edge.consumer not in inside)
+    found = (
+        (edge.producer, edge.port)
+        for name in subflow.nodes
+        for edge in graph.consumers(name)
+        if edge.consumer not in inside
+    )
     return tuple(dict.fromkeys(found))
 
 

@@ -51,7 +51,7 @@ class Commit(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCommit:
-    kind = "table"
+    kind: ClassVar[str] = "table"
     table: str
     change: Change
 
@@ -93,7 +93,7 @@ class TableCommit:
 class FolderCommit:
     """A folder of files that takes the place of another."""
 
-    kind = "folder"
+    kind: ClassVar[str] = "folder"
     prepared: str
     target: str
     before: str
@@ -130,7 +130,7 @@ class FolderCommit:
 class FilesCommit:
     """Files that go to those of a folder."""
 
-    kind = "files"
+    kind: ClassVar[str] = "files"
     prepared: str
     target: str
     names: tuple[str, ...]

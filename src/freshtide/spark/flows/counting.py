@@ -52,7 +52,9 @@ def solved(all_balances: Iterable[Balance], known: Mapping[Port, int]) -> dict[P
             if missing:
                 (port, *_) = missing
                 times = balance.ins.count(port) - balance.outs.count(port)
-                rest = sum(found.get(each, 0) for each in balance.outs) - sum(found.get(each, 0) for each in balance.ins)
+                rest = sum(found.get(each, 0) for each in balance.outs) - sum(
+                    found.get(each, 0) for each in balance.ins
+                )
                 found[port] = rest // times
                 progress = True
     return found

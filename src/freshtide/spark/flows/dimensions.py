@@ -60,9 +60,9 @@ def _versioned(
     both = F.col(_THERE).isNotNull() & F.col(_OLD + _THERE).isNotNull()
     changed = both & _changed(activity, values)
     early = F.concat(F.lit(f"'{name}' got a change that holds from before its last one: "), _key(activity))
-    begins = F.when(
-        changed & (F.col(FROM) <= F.col(_OLD + FROM)), F.raise_error(early).cast("timestamp")
-    ).otherwise(F.col(FROM))
+    begins = F.when(changed & (F.col(FROM) <= F.col(_OLD + FROM)), F.raise_error(early).cast("timestamp")).otherwise(
+        F.col(FROM)
+    )
     old = _struct(
         {column: F.col(quoted(_OLD + column)) for column in (*values, FROM)},
         to=F.when(changed, begins),

@@ -89,11 +89,11 @@ class HeldFrame:
         self.size = 0
 
     def _bytes_in_memory(self) -> int:
-        """As the block managers report it."""
-        jvm: Any = self.frame.sparkSession.sparkContext._jvm
-        statuses = jvm.org.apache.spark.SparkEnv.get().blockManager().master().getStorageStatus()
-        number = self._rdd.id()
-        return sum(int(status.memUsedByRdd(number)) for status in statuses)
+        """As Spark's storage says."""
+        context: Any = self.frame.sparkSession.sparkContext._jsc.sc()
+        # It is told after the job has ended.
+        context.listenerBus().waitUntilEmpty()
+        return int(context.statusStore().rdd(self._rdd.id()).memoryUsed()) if self.rows else 0
 
 
 class FramePack:

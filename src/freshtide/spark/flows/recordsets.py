@@ -83,4 +83,4 @@ def _footer_rows(frame: DataFrame) -> int | None:
     places = [urlparse(uri) for uri in frame.inputFiles()]
     if any(place.scheme not in {"", "file"} for place in places):
         return None
-    return sum(pq.read_metadata(unquote(place.path)).num_rows for place in places)
+    return sum(int(pq.read_metadata(unquote(place.path)).num_rows) for place in places)

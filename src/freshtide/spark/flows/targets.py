@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -23,12 +24,13 @@ from freshtide.storage import Change, StoredTable, UpdateKind, UpdateRecord
 class Target(ABC):
     """Somewhere that rows go to."""
 
-    rows: int = 0
-    """That have been committed, or will be."""
-
     @abstractmethod
     def write(self, frame: DataFrame) -> None:
         """Stage some more rows."""
+
+    @abstractmethod
+    def staged_rows(self) -> int | None:
+        """Rows staged so far; None where the files do not tell without being read through."""
 
     @abstractmethod
     def prepare(self, *, at: float) -> Commit:
@@ -57,9 +59,11 @@ class TableTarget(Target):
             writer = writer.partitionBy(*self._partition_by)
         writer.parquet(str(self._staging))
 
+    def staged_rows(self) -> int:
+        return _footer_rows(self._staging)
+
     def prepare(self, *, at: float) -> TableCommit:
         files = self._table.adopt(self._staging, number=self._number, partition_by=self._partition_by)
-        self.rows = sum(file.rows for file in files)
         record = UpdateRecord(
             number=self._number, kind=UpdateKind.FLOW, freshness=None, safe=None, definition=f"flow {self._flow}"
         )
@@ -91,6 +95,9 @@ class FolderTarget(Target):
         writer = frame.write.mode("append").format(self._recordset.format).options(**self._recordset.options)
         writer.save(str(self._staging))
 
+    def staged_rows(self) -> int | None:
+        return _footer_rows(self._staging) if self._recordset.format == "parquet" else None
+
     def prepare(self, *, at: float) -> FolderCommit | FilesCommit:  # noqa: ARG002 - files bear no moment
         self._staging.mkdir(parents=True, exist_ok=True)
         (self._staging / "_SUCCESS").unlink(missing_ok=True)
@@ -103,9 +110,11 @@ class FolderTarget(Target):
         shutil.rmtree(self._staging, ignore_errors=True)
 
 
-def targets_of(
-    graph: FlowGraph, recordsets: Recordsets, schemas: Mapping[str, StructType]
-) -> dict[str, Target]:
+def _footer_rows(folder: Path) -> int:
+    return sum(int(pq.read_metadata(path).num_rows) for path in folder.rglob("*.parquet"))
+
+
+def targets_of(graph: FlowGraph, recordsets: Recordsets, schemas: Mapping[str, StructType]) -> dict[str, Target]:
     """By activity."""
     found: dict[str, Target] = {}
     wanted = {node.name: node.activity for node in graph if isinstance(node.activity, Write | SlowlyChanging)}

@@ -68,9 +68,7 @@ def with_surrogate_keys(activity: SurrogateKey, frame: DataFrame, lookup: DataFr
     )
     matches = (F.col(quoted(name)) == F.col(quoted(_KEY + name)) for name in activity.key)
     kept = [F.col(quoted(name)) for name in frame.columns if name not in {*activity.key, activity.column}]
-    return frame.join(keys, reduce(Column.__and__, matches), "left").select(
-        F.col(_KEY).alias(activity.column), *kept
-    )
+    return frame.join(keys, reduce(Column.__and__, matches), "left").select(F.col(_KEY).alias(activity.column), *kept)
 
 
 def production_keys(activity: SurrogateKey, frame: DataFrame) -> DataFrame:
@@ -170,7 +168,9 @@ def _router(name: str, activity: Router, inputs: Sequence[DataFrame]) -> Frames:
     conditions = {route: F.coalesce(F.expr(text), F.lit(False)) for route, text in activity.routes.items()}
     matching = F.concat_ws("' and '", *(F.when(condition, F.lit(route)) for route, condition in conditions.items()))
     matches = reduce(Column.__add__, (condition.cast("int") for condition in conditions.values()))
-    route = F.when(matches > 1, _raised(F.concat(F.lit(f"'{name}' would send a row to '"), matching, F.lit("': "), _row(frame))))
+    route = F.when(
+        matches > 1, _raised(F.concat(F.lit(f"'{name}' would send a row to '"), matching, F.lit("': "), _row(frame)))
+    )
     for each, condition in conditions.items():
         route = route.when(condition, F.lit(each))
     routed = frame.withColumn(_ROUTE, route.otherwise(F.lit(OTHERWISE)))

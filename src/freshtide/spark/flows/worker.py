@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -33,7 +32,7 @@ class SparkWorker:
     graph: FlowGraph
     surroundings: Surroundings
     pack_rows: int
-    staged: Mapping[Port, Callable[[], DataFrame]] = field(default_factory=dict)
+    staged: Mapping[Port, DataFrame] = field(default_factory=dict)
     """What comes in from outside."""
     outputs: dict[Port, list[StagedFile]] = field(default_factory=dict)
     """What has been staged for others."""
@@ -46,22 +45,21 @@ class SparkWorker:
         with naming(node.name, "the end of its input" if node.inputs else "its source"):
             match node.activity:
                 case Read():
-                    return self._staged(node, self.surroundings.recordsets.read(node.activity.source).frame)
+                    return self._staged(self.surroundings.recordsets.read(node.activity.source).frame)
                 case StagedInput():
-                    return self._staged(node, self.staged[node.activity.producer, node.activity.port]())
+                    return self._staged(self.staged[node.activity.producer, node.activity.port])
                 case SlowlyChanging():
                     self.surroundings.update_dimension(node, self._all_of(node, 0))
                     return StagedSupply(self._scratch, [], StructType())
             (result,) = transform(node, [self._all_of(node, number) for number in range(len(node.inputs))]).values()
-            return self._staged(node, result)
+            return self._staged(result)
 
     def keep(self, node: Node, number: int, pack: Pack) -> None:
         with naming(node.name, self._place(node, number)):
-            self._kept[node.name, number] += _whole(pack).staged()
-        pack.release()
+            self._kept[node.name, number] += _frame_pack(pack).staged()
 
     def process(self, node: Node, number: int, pack: Pack) -> Outputs:
-        frame = _whole(pack).frame
+        frame = _frame_pack(pack).frame
         with naming(node.name, self._place(node, number)):
             match node.activity:
                 case Write():
@@ -86,7 +84,7 @@ class SparkWorker:
     def _scratch(self) -> Scratch:
         return self.surroundings.scratch
 
-    def _staged(self, node: Node, frame: DataFrame) -> StagedSupply:
+    def _staged(self, frame: DataFrame) -> StagedSupply:
         files = self._scratch.stage(frame, "packs", pack_rows=self.pack_rows)
         return StagedSupply(self._scratch, files, frame.schema)
 
@@ -140,7 +138,6 @@ class SparkWorker:
         return self.surroundings.schemas.by_port[outside]
 
 
-def _whole(pack: Any) -> FramePack:
-    """The pack itself, where several queues share it."""
-    whole: FramePack = getattr(pack, "whole", pack)
-    return whole
+def _frame_pack(pack: Pack) -> FramePack:
+    assert isinstance(pack, FramePack), "all packs that wait were made here"
+    return pack
