@@ -14,7 +14,7 @@ from freshtide.flows.packs import Outputs, Pack, Supply, Worker
 from freshtide.flows.policies import POLICIES, FlowPolicy, Standing
 from freshtide.flows.queues import Limits
 from freshtide.flows.records import Activation, FlowRecord, MemorySample, Tally
-from freshtide.flows.structure import flow_problems, node_problems
+from freshtide.flows.structure import flow_problems, node_problems, written_recordsets
 from freshtide.flows.subflows import Subflow, break_into_subflows, derive_strata
 
 __all__ = [
@@ -44,4 +44,5 @@ __all__ = [
     "derive_strata",
     "flow_problems",
     "node_problems",
+    "written_recordsets",
 ]

@@ -74,7 +74,7 @@ class Flow:
         problems = node_problems(self.name, self.nodes, origin=self.origin)
         if problems:
             raise ProjectError(problems)
-        return FlowGraph(name=self.name, nodes={node.name: node for node in self.nodes})
+        return FlowGraph(name=self.name, nodes={node.name: node for node in self.nodes}, origin=self.origin)
 
     def add(self, activity: Activity, *inputs: Rows, name: str | None = None) -> str:
         """Put an activity behind others; its name, made up of kind and number where none is given."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from freshtide.core.errors import Origin, Problem, choices, suggestion
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 def flow_problems(graph: FlowGraph) -> list[Problem]:
     """All of them, each with its place and way out."""
-    return node_problems(graph.name, tuple(graph))
+    return node_problems(graph.name, tuple(graph), origin=graph.origin)
 
 
 def node_problems(flow: str, nodes: Sequence[Node], *, origin: Origin | None = None) -> list[Problem]:
@@ -198,7 +198,7 @@ def _cycles_from(name: str, path: list[str], done: set[str], by_name: Mapping[st
 def _shared_targets(nodes: Sequence[Node]) -> Iterator[Problem]:
     first: dict[tuple[str, str], Node] = {}
     for node in nodes:
-        for target in _targets(node):
+        for target in written_recordsets(node):
             writer = first.setdefault(target.key, node)
             if writer is not node:
                 where = f" in {writer.origin}" if writer.origin else ""
@@ -211,7 +211,8 @@ def _shared_targets(nodes: Sequence[Node]) -> Iterator[Problem]:
                 )
 
 
-def _targets(node: Node) -> Iterable[Recordset]:
+def written_recordsets(node: Node) -> Sequence[Recordset]:
+    """What an activity writes: its target, or the lookup table that it adds keys to."""
     match node.activity:
         case Write(target=target) | SlowlyChanging(target=target):
             return [target] if target.table or target.files else []
