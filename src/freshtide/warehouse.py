@@ -19,7 +19,7 @@ from freshtide.catalog import RequestKind, RunLock
 from freshtide.core.errors import FreshtideError, Origin, RunFailedError, UnknownTableError
 from freshtide.core.instants import micros
 from freshtide.core.staleness import trailing_edge
-from freshtide.observe import Places, WarehouseStatus, select_tables, warehouse_status
+from freshtide.observe import FeedHealth, Places, WarehouseStatus, feed_healths, select_tables, warehouse_status
 from freshtide.project import (
     Declarations,
     Project,
@@ -32,7 +32,7 @@ from freshtide.project import (
     read_feed,
     settings_from,
 )
-from freshtide.runtime import EngineReport, Workbench
+from freshtide.runtime import EngineReport, OutageListener, Workbench
 from freshtide.spark import AuditResult, DataFrame, SparkSession, run_query
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -141,15 +141,27 @@ class Warehouse:
         stop: threading.Event | None = None,
         once: bool = False,
         until: Callable[[], bool] | None = None,
+        on_outage: OutageListener | None = None,
     ) -> EngineReport:
-        """Keep the warehouse fresh until `stop` is set or `until` says so."""
+        """Keep the warehouse fresh until `stop` is set or `until` says so.
+
+        `on_outage` is told, on another thread, when a feed falls silent for too long and when it is back.
+        """
         with RunLock(Places(self.project).lock):
-            return self.workbench.engine().run(stop=stop or threading.Event(), once=once, until=until)
+            engine = self.workbench.engine()
+            return engine.run(stop=stop or threading.Event(), once=once, until=until, on_outage=on_outage)
 
     def status(self) -> WarehouseStatus:
         """How every table and feed stands."""
         bench = self.workbench
-        return warehouse_status(self.project, bench.catalog, bench.clock.now())
+        going_on = RunLock(bench.places.lock).holder() is not None
+        return warehouse_status(self.project, bench.catalog, bench.clock.now(), run_going_on=going_on)
+
+    def feed_healths(self) -> dict[str, FeedHealth]:
+        """Whether every feed delivers as it should; nobody can tell while the warehouse does not run."""
+        bench = self.workbench
+        going_on = RunLock(bench.places.lock).holder() is not None
+        return feed_healths(self.project, bench.catalog, bench.clock.now(), run_going_on=going_on)
 
     def read(self, table: str) -> DataFrame:
         """A table as a Spark DataFrame, pinned at its newest version."""

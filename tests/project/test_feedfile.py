@@ -73,6 +73,9 @@ settle: {marker: "{name}.done"}
 lateness: 10 minutes
 punctuation: landing/*.punct
 period: 5m
+phase: 90s
+jitter: 20s
+timestamp_jitter: 1m
 duplicates: load
 on_schema_change: evolve
 header: false
@@ -92,6 +95,7 @@ null_value: NA
     assert (found.timestamp_from, found.name_pattern) == (TimestampFrom.NAME, "cpu_%Y%m%d%H%M*.csv")
     assert found.settling == Settling(marker="{name}.done")
     assert (found.lateness, found.period, found.punctuation) == (600.0, 300.0, "landing/*.punct")
+    assert (found.phase, found.jitter, found.timestamp_jitter) == (90.0, 20.0, 60.0)
     assert (found.duplicates, found.on_schema_change) == (Duplicates.LOAD, SchemaChange.EVOLVE)
     assert (found.header, found.delimiter, found.quote, found.escape) == (False, ";", "'", "^")
     assert (found.multiline, found.encoding, found.null_value) == (True, "latin-1", "NA")
@@ -105,6 +109,20 @@ def test_json_lines_have_several_names(name: str) -> None:
 @pytest.mark.parametrize(("settle", "quiet"), [("renamed", 0.0), ("5s", 5.0), ("0", 0.0)])
 def test_settling_by_time(settle: str, quiet: float) -> None:
     assert feed(LEAST + f"settle: {settle}\n").settling == Settling(quiet=quiet)
+
+
+@pytest.mark.parametrize(
+    ("written", "instant"),
+    [
+        ("2h30m", 9_000.0),
+        ("90", 90.0),
+        ("2026-05-04T06:00:00Z", 1_777_874_400.0),
+        ('"2026-05-04 08:00:00+02:00"', 1_777_874_400.0),
+        ("2026-05-04", 1_777_852_800.0),
+    ],
+)
+def test_a_phase_is_a_time_within_the_period_or_the_moment_of_any_file(written: str, instant: float) -> None:
+    assert feed(LEAST + f"period: 1w\nphase: {written}\n").phase == instant
 
 
 @pytest.mark.parametrize(
@@ -140,14 +158,37 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
         (
             LEAST + "latness: 5m\n",
             "feeds/cpu.yml:7: There is no setting 'latness'. Did you mean 'lateness'? Known: delimiter, duplicates, "
-            "encoding, escape, format, header, lateness, multiline, name, null_value, on_schema_change, path, period, "
-            "punctuation, quote, schema, settle, time_column, time_format, timestamp.",
+            "encoding, escape, format, header, jitter, lateness, multiline, name, null_value, on_schema_change, path, "
+            "period, phase, punctuation, quote, schema, settle, time_column, time_format, timestamp, "
+            "timestamp_jitter.",
         ),
         (
             LEAST + "lateness: 5 parsecs\n",
             "feeds/cpu.yml:7: '5 parsecs' is not a duration. Write it like 90s, 5m, 1h30m or '15 minutes'.",
         ),
         (LEAST + "period: 0s\n", "feeds/cpu.yml:7: The duration must be more than zero."),
+        (
+            LEAST + "period: 5m\njitter: 6m\n",
+            "feeds/cpu.yml:8: The jitter of 6m is longer than the period of 5m. "
+            "Write at most 5m: then a file may come at any time.",
+        ),
+        (
+            LEAST + "jitter: 10s\n",
+            "feeds/cpu.yml:7: 'jitter' says when in its period a file comes, and there is no 'period'. Declare it too.",
+        ),
+        (
+            LEAST + "phase: 10s\n",
+            "feeds/cpu.yml:7: 'phase' says when in its period a file comes, and there is no 'period'. Declare it too.",
+        ),
+        (
+            LEAST + "period: 1d\nphase: noon\n",
+            "feeds/cpu.yml:8: 'noon' is neither a duration nor a time stamp. Write 5m for five minutes into each "
+            "period, or the moment of any file, like 2026-05-01T06:00:00Z.",
+        ),
+        (
+            LEAST + "timestamp_jitter: -5s\n",
+            "feeds/cpu.yml:7: '-5s' is not a duration. Write it like 90s, 5m, 1h30m or '15 minutes'.",
+        ),
         (
             LEAST.replace("format: csv", "format: cvs"),
             "feeds/cpu.yml:2: 'cvs' is not a format. Did you mean 'csv'? Known: csv, json, jsonl, ndjson, parquet.",

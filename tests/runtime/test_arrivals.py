@@ -9,6 +9,7 @@ from freshtide.core.events import DataArrived, Event
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import FeedSet
 from freshtide.runtime.arrivals import ArrivalWatcher
+from freshtide.runtime.outages import OutageWatch
 
 from ..core.declared import base, feed
 
@@ -24,6 +25,7 @@ def test_what_arrives_in_few_feeds_is_noticed_long_before_it_has_to_be(tmp_path:
         catalog,
         events=events,
         on_request=lambda _request: None,
+        outages=OutageWatch([feed()], catalog, poll=MINUTE, tell=lambda _feed, _outage: None),
         poll=MINUTE,
         clock=SystemClock(),
     )

@@ -1,4 +1,4 @@
-"""What must survive a restart: arrivals, loads, updates, table states, requests; a database behind SQLAlchemy.
+"""What must survive a restart: arrivals, loads, updates, table states, outages, requests; a database behind SQLAlchemy.
 
 The Delta logs are the truth about tables. The catalog can be rebuilt from them; it exists so that questions are
 answered without reading logs, and so that other processes can look on and ask for things.
@@ -7,6 +7,7 @@ answered without reading logs, and so that other processes can look on and ask f
 from freshtide.catalog.catalog import Catalog
 from freshtide.catalog.files import FileLedger
 from freshtide.catalog.lock import RunLock, WarehouseBusyError
+from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import Request, RequestKind, RequestQueue
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
@@ -15,6 +16,7 @@ from freshtide.catalog.urls import parse_url, url_within, without_password
 __all__ = [
     "Catalog",
     "FileLedger",
+    "OutageLog",
     "Request",
     "RequestKind",
     "RequestQueue",

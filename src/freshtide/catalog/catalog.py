@@ -12,6 +12,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from freshtide.catalog.faults import FeedFaults
 from freshtide.catalog.files import FileLedger
 from freshtide.catalog.groups import GroupCosts
+from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.schema import metadata
 from freshtide.catalog.tables import TableRow, TableStates
@@ -51,6 +52,7 @@ class Catalog:
         self._engine = engine
         self.files = FileLedger(engine)
         self.faults = FeedFaults(engine)
+        self.outages = OutageLog(engine)
         self.tables = TableStates(engine)
         self.groups = GroupCosts(engine)
         self.updates = UpdateLog(engine)
@@ -75,6 +77,11 @@ class Catalog:
             self.files.mark_loaded(row.name, file_ids, row.number, within=connection)
             self.tables.advance(row, within=connection)
             self.updates.finish(update_id, at=at, freshness=row.freshness, rows=rows, within=connection)
+
+    def last_sign_of_life(self) -> float | None:
+        """When a run last wrote something down, as far as can be told."""
+        signs = (self.files.last_arrival(), self.updates.last_moment())
+        return max((sign for sign in signs if sign is not None), default=None)
 
     def close(self) -> None:
         self._engine.dispose()

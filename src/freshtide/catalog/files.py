@@ -22,6 +22,7 @@ from sqlalchemy import (
 from freshtide.catalog.schema import feed_columns, files, loads
 from freshtide.catalog.transactions import transaction
 from freshtide.core.files import FeedFile, FileState
+from freshtide.core.health import Arrival
 from freshtide.core.tables import Column
 
 _LOADABLE = (FileState.READY, FileState.PUNCTUATION)
@@ -209,6 +210,20 @@ class FileLedger:
         """The files of a feed that came last and could be loaded, in the order of their arrival."""
         query = select(files).where(files.c.feed == feed, files.c.state.in_(_LOADABLE)).order_by(files.c.id.desc())
         return self._select(query.limit(count))[::-1]
+
+    def arrivals(self, feed: str, count: int) -> list[Arrival]:
+        """When the data files of a feed that came last arrived and how they are stamped, in the order of arrival."""
+        query = select(files.c.arrived_at, files.c.timestamp).where(
+            files.c.feed == feed, files.c.state == FileState.READY
+        )
+        with self._engine.connect() as connection:
+            rows = connection.execute(query.order_by(files.c.id.desc()).limit(count)).all()
+        return [Arrival(at=row.arrived_at, timestamp=row.timestamp) for row in reversed(rows)]
+
+    def last_arrival(self) -> float | None:
+        """When the file that was registered last arrived."""
+        with self._engine.connect() as connection:
+            return connection.scalar(select(files.c.arrived_at).order_by(files.c.id.desc()).limit(1))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Number of files per feed and state."""

@@ -135,6 +135,19 @@ requests = Table(
     Index("requests_by_done", "done"),
 )
 
+outages = Table(
+    "outages",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("feed", String(255), nullable=False),
+    Column("silent_since", Float(53), nullable=False),
+    Column("began_at", Float(53), nullable=False),
+    Column("ended_at", Float(53)),
+    Column("returned", Boolean, nullable=False),
+    Index("outages_by_end", "ended_at"),
+    comment="Stretches of time in which feeds were watched and brought nothing; ended_at is null while one goes on.",
+)
+
 feed_columns = Table(
     "feed_columns",
     metadata,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from freshtide.catalog.schema import updates
 from freshtide.catalog.transactions import transaction
@@ -86,6 +86,13 @@ class UpdateLog:
         """The updates of all tables that ended well last, in the order of their ends."""
         query = select(updates).where(updates.c.status == UpdateStatus.DONE).order_by(updates.c.finished_at.desc())
         return self._select(query.limit(count))[::-1]
+
+    def last_moment(self) -> float | None:
+        """When the newest update ended or, where it did not, started."""
+        query = select(func.coalesce(updates.c.finished_at, updates.c.started_at)).order_by(updates.c.id.desc())
+        with self._engine.connect() as connection:
+            found: float | None = connection.scalar(query.limit(1))
+            return found
 
     def forget_before(self, moment: float) -> None:
         """Drop the history of updates that ended before a moment."""

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from freshtide.catalog import RequestKind
+from freshtide.catalog import RequestKind, RunLock
 from freshtide.cli.controlling import ask
-from freshtide.cli.output import JsonOption, console, print_json
+from freshtide.cli.output import JsonOption, console, duration, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
+from freshtide.clock import SystemClock
 from freshtide.core.errors import RunFailedError
 from freshtide.core.files import FileState
 from freshtide.core.instants import format_instant
-from freshtide.observe import warehouse_status
+from freshtide.observe import (
+    FeedHealth,
+    FeedReport,
+    HealthState,
+    Places,
+    feed_healths,
+    outage_story,
+    warehouse_status,
+)
+
+_COLOURS = {
+    HealthState.HEALTHY: "green",
+    HealthState.UNHEALTHY: "yellow",
+    HealthState.OUTAGE: "red",
+    HealthState.UNKNOWN: "dim",
+}
 
 app = typer.Typer(help="Show the feeds and what is wrong with their files.", invoke_without_command=True)
 
 
 @app.callback()
 def feeds(context: typer.Context, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
-    """Show the feeds, how many files arrived in which state, and why files are in trouble."""
+    """Show the feeds: files by state, why some are in trouble, whether each delivers as it should, and outages."""
     if context.invoked_subcommand is not None:
         return
     with looking_at(project) as (loaded, catalog):
-        reports = warehouse_status(loaded, catalog, 0.0).feeds
+        now = SystemClock().now()
+        going_on = RunLock(Places(loaded).lock).holder() is not None
+        reports = warehouse_status(loaded, catalog, now, run_going_on=going_on).feeds
+        healths = feed_healths(loaded, catalog, now, run_going_on=going_on)
     if as_json:
-        print_json([report.as_json() for report in reports])
+        print_json(feeds_json(reports, healths))
         return
     shown = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("Feed", "Loadable", "Duplicates", "Refused", "Quarantined", "Newest timestamp"):
-        shown.add_column(name, justify="left" if name in {"Feed", "Newest timestamp"} else "right")
+    for name in ("Feed", "Health", "Period", "Loadable", "Duplicates", "Refused", "Quarantined", "Newest timestamp"):
+        shown.add_column(name, justify="left" if name in {"Feed", "Health", "Newest timestamp"} else "right")
     for report in reports:
         files = report.files
         loadable = files.get(FileState.READY, 0) + files.get(FileState.PUNCTUATION, 0)
         latest = "–" if report.latest_timestamp is None else format_instant(report.latest_timestamp)
         others = (files.get(state, 0) for state in (FileState.DUPLICATE, FileState.REFUSED, FileState.QUARANTINED))
-        shown.add_row(report.name, str(loadable), *(str(count or "–") for count in others), latest)
+        health = healths[report.name]
+        state = f"[{_COLOURS[health.state]}]{health.state}[/{_COLOURS[health.state]}]"
+        period = duration(health.rhythm.rhythm.period if health.rhythm else None)
+        shown.add_row(report.name, state, period, str(loadable), *(str(count or "–") for count in others), latest)
     console.print(shown)
     for report in reports:
         for fault in report.faults:
@@ -46,6 +69,24 @@ def feeds(context: typer.Context, project: ProjectOption = HERE, as_json: JsonOp
         for file in report.troubled:
             console.print(f"[yellow]●[/yellow] {escape(file.path)} is {file.state}", soft_wrap=True)
             console.print(f"  [dim]{escape(file.reason or '')}[/dim]", soft_wrap=True)
+    for health in healths.values():
+        for sentence in _health_story(health, now, run_going_on=going_on):
+            console.print(sentence, soft_wrap=True)
+    if not going_on:
+        console.print("[dim]No run is going on: whether feeds are healthy is known while one looks for files.[/dim]")
+
+
+def feeds_json(reports: Iterable[FeedReport], healths: Mapping[str, FeedHealth]) -> list[dict[str, Any]]:
+    return [{**report.as_json(), "health": healths[report.name].as_json()} for report in reports]
+
+
+def _health_story(health: FeedHealth, now: float, *, run_going_on: bool) -> Iterator[str]:
+    if health.sentence is not None:
+        yield f"[yellow]●[/yellow] {escape(health.sentence)}"
+    elif run_going_on and health.healthy is None:
+        yield f"[dim]Whether '{escape(health.feed)}' is healthy is not known: {escape(health.reason or '')}.[/dim]"
+    if health.last_outage is not None:
+        yield f"[dim]{escape(outage_story(health.feed, health.last_outage, now))}[/dim]"
 
 
 @app.command()

@@ -15,6 +15,8 @@ from rich.text import Text
 from freshtide.cli.output import console, number_of
 from freshtide.cli.tables import status_table
 from freshtide.core.durations import format_duration
+from freshtide.core.health import Outage
+from freshtide.observe import outage_story
 from freshtide.runtime import EngineReport
 from freshtide.warehouse import Warehouse
 
@@ -38,11 +40,15 @@ def run_in_foreground(
     clock = warehouse.workbench.clock
     began = clock.now()
     helper = threading.Thread(target=meanwhile, args=(stop,), daemon=True) if meanwhile else None
-    with _stopping_on_signals(stop), _View(warehouse, began, stop, quiet=quiet):
+    view = _View(warehouse, began, stop, quiet=quiet)
+    with _stopping_on_signals(stop), view:
         if helper:
             helper.start()
         report = warehouse.run(
-            stop=stop, once=once, until=lambda: seconds is not None and clock.now() - began >= seconds
+            stop=stop,
+            once=once,
+            until=lambda: seconds is not None and clock.now() - began >= seconds,
+            on_outage=view.tell_outage,
         )
     stop.set()
     if helper:
@@ -79,6 +85,12 @@ class _View:
             self._live.__exit__(None, None, None)
         if self._lines is not None:
             self._lines.join()
+
+    def tell_outage(self, feed: str, outage: Outage) -> None:
+        """A line as soon as a feed is in an outage or back; on a terminal the live table marks its tables."""
+        if self._lines is not None:
+            now = self._warehouse.workbench.clock.now()
+            console.print(escape(outage_story(feed, outage, now)), soft_wrap=True)
 
     def _picture(self) -> RenderableType:
         status = self._warehouse.status()

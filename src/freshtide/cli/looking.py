@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from freshtide.catalog import RunLock
+from freshtide.cli.feeds import feeds_json
 from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
 from freshtide.cli.tables import counts_table, status_table
@@ -20,6 +21,7 @@ from freshtide.observe import (
     Places,
     RowCount,
     count_rows,
+    feed_healths,
     select_tables,
     warehouse_status,
 )
@@ -46,7 +48,9 @@ def status(
     """Show every table: staleness, target lag, freshness, what waits, what runs."""
     with looking_at(project) as (loaded, catalog):
         chosen = select_tables(loaded.graph, select or ())
-        now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen)
+        going_on = RunLock(Places(loaded).lock).holder() is not None
+        now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen, run_going_on=going_on)
+        healths = feed_healths(loaded, catalog, now.at, run_going_on=going_on)
         counted: list[RowCount] = []
         if counts:
             from freshtide.storage import Store
@@ -56,6 +60,7 @@ def status(
         console.record = True
     if as_json:
         shown = now.as_json()
+        shown["feeds"] = feeds_json(now.feeds, healths)
         if counts:
             shown["counts"] = [_count_json(count) for count in counted]
         print_json(shown)
@@ -65,6 +70,9 @@ def status(
         console.print(status_table(now, width=console.width))
         if now.trouble:
             console.print(f"[yellow]{now.trouble}: `freshtide feeds` tells why.[/yellow]")
+        for health in healths.values():
+            if health.sentence is not None:
+                console.print(f"[yellow]●[/yellow] {escape(health.sentence)}", soft_wrap=True)
     if svg is not None:
         console.save_svg(str(svg), title=f"freshtide status · {now.name}")
     if any(count.unaccounted for count in counted):

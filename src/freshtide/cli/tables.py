@@ -118,4 +118,6 @@ def _doing(report: TableReport, now: float) -> str:
         return f"[red]failed[/red] {escape((report.reason or '')[:60])}"
     if report.status == "paused":
         return "[yellow]paused[/yellow]"
+    if report.silent_since is not None:
+        return f"[yellow]outage, {duration(max(0.0, now - report.silent_since))}[/yellow]"
     return "[dim]waiting[/dim]" if report.pending else ""

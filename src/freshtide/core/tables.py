@@ -97,6 +97,12 @@ class Feed:
     punctuation: str | None = None
     """A glob for punctuation files, which hold one timestamp: nothing older will arrive."""
     period: float | None = None
+    phase: float | None = None
+    """An instant: any of those by which, one period after the other, a file is there."""
+    jitter: float | None = None
+    """How long before that a file may be there; at most the period."""
+    timestamp_jitter: float | None = None
+    """How much older than its arrival the time stamp of a file may be."""
     duplicates: Duplicates = Duplicates.SKIP
     on_schema_change: SchemaChange = SchemaChange.FAIL
     header: bool = True

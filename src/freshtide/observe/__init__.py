@@ -1,4 +1,4 @@
-"""What can be seen: status, explanations, counts, curves, traces and predictions, from what a run leaves behind.
+"""What can be seen: status, health, explanations, counts, curves, traces, predictions, from what a run leaves behind.
 
 Nothing here changes anything, and nothing needs Spark, so looking on is quick and safe while a warehouse runs.
 """
@@ -7,10 +7,12 @@ from freshtide.observe.counts import RowCount, count_rows
 from freshtide.observe.curves import TableCurve, staleness_curves
 from freshtide.observe.explanations import Explanation, explain
 from freshtide.observe.feasibility import require_tracks
+from freshtide.observe.health import FeedHealth, HealthState, feed_healths, outage_story
 from freshtide.observe.places import Places
 from freshtide.observe.prediction import Prediction, WarehouseModel, predict, warehouse_model
 from freshtide.observe.recommendation import Recommendation, recommend
 from freshtide.observe.replay import Difference, Replay, TraceError, replay_trace
+from freshtide.observe.rhythms import FeedRhythm, KnownBy, rhythm_of
 from freshtide.observe.selection import select_tables
 from freshtide.observe.standing import beginning_of, reach_of, scheduler_from
 from freshtide.observe.status import FeedReport, TableReport, WarehouseStatus, warehouse_status
@@ -19,7 +21,11 @@ from freshtide.observe.traces import Reached, beginning_line, continuation_line,
 __all__ = [
     "Difference",
     "Explanation",
+    "FeedHealth",
     "FeedReport",
+    "FeedRhythm",
+    "HealthState",
+    "KnownBy",
     "Places",
     "Prediction",
     "Reached",
@@ -37,11 +43,14 @@ __all__ = [
     "count_rows",
     "decision_line",
     "explain",
+    "feed_healths",
+    "outage_story",
     "predict",
     "reach_of",
     "recommend",
     "replay_trace",
     "require_tracks",
+    "rhythm_of",
     "scheduler_from",
     "select_tables",
     "staleness_curves",

@@ -8,6 +8,7 @@ from typing import Any
 from freshtide.catalog import Catalog, UpdateRow
 from freshtide.core.durations import format_duration
 from freshtide.core.instants import format_instant
+from freshtide.observe.health import feed_healths
 from freshtide.observe.outlooks import group_story, outlook_of, prospect_story, queue_story
 from freshtide.observe.reconstruction import scheduler_now
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
@@ -45,7 +46,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
 
     Without a run going on, what the catalog has as running was left behind by one that was killed.
     """
-    status = warehouse_status(project, catalog, now)
+    status = warehouse_status(project, catalog, now, run_going_on=run_going_on)
     reports = {report.name: report for report in status.tables}
     report = reports[project.graph[name].name]
     scheduler = scheduler_now(project, catalog, now, run_going_on=run_going_on)
@@ -56,6 +57,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
         sentences += _feed_story(project, catalog, report, now)
     else:
         sentences += _source_story(report, reports, chain)
+    sentences += _ailing_feeds(project, catalog, name, now, run_going_on=run_going_on)
     sentences += group_story(outlook, project.graph.units.beside(name))
     sentences += prospect_story(outlook)
     sentences += queue_story(scheduler, outlook, run_going_on=run_going_on)
@@ -122,6 +124,14 @@ def _feed_story(project: Project, catalog: Catalog, report: TableReport, now: fl
         f"Everything that has arrived in '{feed_name}' is loaded; its newest file is stamped "
         f"{format_duration(max(0.0, now - latest))} ago.{every}"
     ]
+
+
+def _ailing_feeds(project: Project, catalog: Catalog, name: str, now: float, *, run_going_on: bool) -> list[str]:
+    """What is wrong with the feeds that the table's rows come from."""
+    graph = project.graph
+    feeds = {table.feed for table in (graph[name], *(graph[above] for above in graph.ancestors(name))) if table.feed}
+    healths = feed_healths(project, catalog, now, run_going_on=run_going_on, feeds=sorted(feeds))
+    return [health.sentence for health in healths.values() if health.sentence is not None]
 
 
 def _source_story(report: TableReport, reports: dict[str, TableReport], chain: tuple[str, ...]) -> list[str]:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from freshtide.catalog import Catalog
+from freshtide.core.health import Arrival
 from freshtide.core.tables import Feed
 from freshtide.scheduling.states import ASSUMED_PERIOD
 
-_FILES_LOOKED_AT = 500
+FILES_LOOKED_AT = 500
 _FEWEST_FILES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A time stamp of a feed that was watched when it came."""
+
+    gap: float
+    """From the time stamp before it."""
+    arrived_at: float
+    timestamp: float
+
+    @property
+    def delay(self) -> float:
+        return self.arrived_at - self.timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,30 +68,42 @@ class ArrivalPattern:
 
 def arrival_pattern(feed: Feed, catalog: Catalog, *, poll: float) -> ArrivalPattern:
     """What the catalog remembers of the feed, or what the feed declares where there is too little of it."""
-    files = catalog.files.latest(feed.name, _FILES_LOOKED_AT)
-    stamped = sorted({file.timestamp: file.arrived_at for file in files if file.timestamp is not None}.items())
-    gaps, delays = [], []
-    for (before, earlier), (stamp, arrived) in itertools.pairwise(stamped):
-        # What piled up while nothing ran came all at once: that says nothing about how the feed delivers.
-        if arrived - earlier >= 0.5 * (stamp - before):
-            gaps.append(stamp - before)
-            delays.append(arrived - stamp)
-    newest = stamped[-1][0] if stamped else None
+    files = catalog.files.latest(feed.name, FILES_LOOKED_AT)
+    watched = deliveries(Arrival(at=file.arrived_at, timestamp=file.timestamp) for file in files)
+    gaps, delays = [delivery.gap for delivery in watched], [delivery.delay for delivery in watched]
+    newest = max((file.timestamp for file in files if file.timestamp is not None), default=None)
     if len(gaps) < _FEWEST_FILES:
         period = feed.period or ASSUMED_PERIOD
         delay = poll / 2 if feed.settling.marker else poll / 2 + feed.settling.quiet
         return ArrivalPattern(gaps=(period,), delays=(delay,), newest=newest)
-    return ArrivalPattern(gaps=_steady(gaps) or _usual(gaps), delays=_usual(delays), newest=newest)
+    steady = steady_period(gaps)
+    return ArrivalPattern(gaps=usual(gaps) if steady is None else (steady,), delays=usual(delays), newest=newest)
 
 
-def _steady(gaps: Sequence[float]) -> tuple[float, ...]:
+def deliveries(arrivals: Iterable[Arrival]) -> list[Delivery]:
+    """The files by time stamp, one for each, without what piled up while nothing ran.
+
+    That came all at once and says nothing about how the feed delivers. The oldest of it is left in: seen by itself it
+    came after a long gap, or late.
+    """
+    stamped = sorted({file.timestamp: file.at for file in arrivals if file.timestamp is not None}.items())
+    return [
+        Delivery(gap=stamp - before, arrived_at=arrived, timestamp=stamp)
+        for (before, earlier), (stamp, arrived) in itertools.pairwise(stamped)
+        if arrived - earlier >= 0.5 * (stamp - before)
+    ]
+
+
+def steady_period(gaps: Sequence[float]) -> float | None:
     """The period of a feed that keeps to one, whatever the first or a few other files did."""
+    if len(gaps) < _FEWEST_FILES:
+        return None
     period = statistics.median(gaps)
     alike = sum(abs(gap - period) <= 0.05 * period for gap in gaps)
-    return (period,) if alike >= 0.6 * len(gaps) else ()
+    return period if alike >= 0.6 * len(gaps) else None
 
 
-def _usual(values: Sequence[float]) -> tuple[float, ...]:
+def usual(values: Sequence[float]) -> tuple[float, ...]:
     """Without what lies far out above the rest (Tukey's outer fence): nights without a run, and the like."""
     lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")
     # Where all are alike, what differs by rounding alone is not far out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +10,11 @@ from freshtide.catalog import Catalog, UpdateRow
 from freshtide.core.cuts import Cuts
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
+from freshtide.core.health import Outage
 from freshtide.core.instants import format_instant, micros
 from freshtide.core.staleness import trailing_edge
 from freshtide.core.tables import Table
+from freshtide.observe.health import outage_json
 from freshtide.project import Project
 
 _TROUBLE = (FileState.QUARANTINED, FileState.REFUSED)
@@ -40,6 +43,8 @@ class TableReport:
     updates: int
     failures: int
     mean_seconds: float | None
+    silent_since: float | None = None
+    """For a base table whose feed is in an outage: since when no file has come."""
 
     @property
     def within_target(self) -> bool | None:
@@ -50,7 +55,8 @@ class TableReport:
 
     def as_json(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in self.__slots__}
-        shown["freshness"] = None if self.freshness is None else format_instant(self.freshness)
+        for name in ("freshness", "silent_since"):
+            shown[name] = None if shown[name] is None else format_instant(shown[name])
         return {**shown, "within_target": self.within_target}
 
 
@@ -64,6 +70,8 @@ class FeedReport:
     troubled: tuple[FeedFile, ...] = ()
     faults: tuple[str, ...] = ()
     """What kept the last run from looking at it."""
+    outage: Outage | None = None
+    """The outage that goes on."""
 
     def as_json(self) -> dict[str, Any]:
         latest = None if self.latest_timestamp is None else format_instant(self.latest_timestamp)
@@ -74,6 +82,7 @@ class FeedReport:
             "latest_timestamp": latest,
             "troubled": troubled,
             "faults": self.faults,
+            "outage": outage_json(self.outage),
         }
 
 
@@ -95,7 +104,7 @@ class WarehouseStatus:
     def trouble(self) -> str | None:
         """How much is wrong with the feeds, None where nothing is."""
         files = sum(len(feed.troubled) for feed in self.feeds)
-        feeds = sum(1 for feed in self.feeds if feed.faults)
+        feeds = sum(1 for feed in self.feeds if feed.faults or feed.outage)
         parts = [f"{n} {what}{'' if n == 1 else 's'}" for n, what in ((files, "file"), (feeds, "feed")) if n]
         return f"{' and '.join(parts)} in trouble" if parts else None
 
@@ -109,14 +118,23 @@ class WarehouseStatus:
 
 
 def warehouse_status(
-    project: Project, catalog: Catalog, now: float, *, select: tuple[str, ...] | None = None
+    project: Project,
+    catalog: Catalog,
+    now: float,
+    *,
+    select: tuple[str, ...] | None = None,
+    run_going_on: bool = True,
 ) -> WarehouseStatus:
-    """Read the catalog and put it into words."""
+    """Read the catalog and put it into words.
+
+    Without a run going on, what the catalog has as an outage was left behind by one that was killed.
+    """
     rows = catalog.tables.all()
     freshness = {name: row.freshness for name, row in rows.items()}
     safe = {name: row.safe for name, row in rows.items()}
     pending = catalog.files.pending_counts()
     running = {update.table: update for update in catalog.updates.running()}
+    outages = catalog.outages.going_on() if run_going_on else {}
     cuts = Cuts(project.graph)
     reports = []
     for name in select if select is not None else tuple(project.graph):
@@ -142,9 +160,12 @@ def warehouse_status(
                 updates=row.updates if row else 0,
                 failures=row.failures if row else 0,
                 mean_seconds=row.busy / row.updates if row and row.updates else None,
+                silent_since=outages[table.feed].silent_since if table.feed in outages else None,
             )
         )
-    return WarehouseStatus(name=project.settings.name, at=now, tables=tuple(reports), feeds=_feeds(project, catalog))
+    return WarehouseStatus(
+        name=project.settings.name, at=now, tables=tuple(reports), feeds=_feeds(project, catalog, outages)
+    )
 
 
 def limiting_source(graph: TableGraph, table: str, safe: dict[str, float | None]) -> str | None:
@@ -167,7 +188,7 @@ def _track(update: UpdateRow | None) -> int | None:
     return None if update is None else update.track
 
 
-def _feeds(project: Project, catalog: Catalog) -> tuple[FeedReport, ...]:
+def _feeds(project: Project, catalog: Catalog, outages: Mapping[str, Outage]) -> tuple[FeedReport, ...]:
     counts = catalog.files.counts()
     troubled = catalog.files.in_state(*_TROUBLE)
     faults = catalog.faults.all()
@@ -178,6 +199,7 @@ def _feeds(project: Project, catalog: Catalog) -> tuple[FeedReport, ...]:
             latest_timestamp=catalog.files.latest_timestamp(name),
             troubled=tuple(file for file in troubled if file.feed == name),
             faults=faults.get(name, ()),
+            outage=outages.get(name),
         )
         for name in project.feeds
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from freshtide.core.durations import parse_duration
-from freshtide.core.errors import FreshtideError, Problem, suggestion
+from freshtide.core.durations import format_duration, parse_duration
+from freshtide.core.errors import DurationError, FreshtideError, Problem, TimestampError, suggestion
+from freshtide.core.instants import micros_of, parse_instant, seconds
 from freshtide.core.tables import (
     Column,
     Duplicates,
@@ -53,7 +55,7 @@ def read_feed(values: object, place: Place, *, default_name: str | None = None) 
     if misnamed := name_fault(name):
         problems.append(_at(place, "name", *misnamed))
     time_column, time_problems = _time_column(written, columns, place)
-    problems += time_problems + _misplaced_options(written, place)
+    problems += time_problems + _misplaced_options(written, place) + _rhythm_problems(written, place)
     if problems:
         return None, problems
     feed = _feed(written, name, columns, time_column, place)
@@ -86,6 +88,9 @@ def _feed(written: _WrittenFeed, name: str, columns: tuple[Column, ...], time_co
         lateness=written.lateness,
         punctuation=written.punctuation,
         period=written.period,
+        phase=written.phase,
+        jitter=written.jitter,
+        timestamp_jitter=written.timestamp_jitter,
         duplicates=written.duplicates,
         on_schema_change=written.on_schema_change,
         header=written.header,
@@ -134,6 +139,26 @@ def _misplaced_options(written: _WrittenFeed, place: Place) -> list[Problem]:
     ]
 
 
+def _rhythm_problems(written: _WrittenFeed, place: Place) -> list[Problem]:
+    """Phase and jitter say where in a period files come, so they need one and have to fit into it."""
+    if written.period is None:
+        return [
+            _at(
+                place,
+                key,
+                f"'{key}' says when in its period a file comes, and there is no 'period'.",
+                "Declare it too.",
+            )
+            for key in ("phase", "jitter")
+            if getattr(written, key) is not None
+        ]
+    if written.jitter is not None and written.jitter > written.period:
+        long, period = format_duration(written.jitter), format_duration(written.period)
+        message = f"The jitter of {long} is longer than the period of {period}."
+        return [_at(place, "jitter", message, f"Write at most {period}: then a file may come at any time.")]
+    return []
+
+
 def _at(place: Place, key: str, message: str, way_out: str) -> Problem:
     return Problem(message=message, origin=place((key,)), way_out=way_out)
 
@@ -177,6 +202,24 @@ def _settling(value: object) -> Settling:
     return Settling(quiet=understood(parse_duration, plain(value, "a duration, renamed or {marker: ...}")))
 
 
+def _phase(value: object) -> float:
+    """An instant. A duration is one too: it counts from the epoch, as full hours and UTC days do."""
+    if isinstance(value, datetime):
+        return seconds(micros_of(value))
+    if isinstance(value, date):
+        return seconds(micros_of(datetime.combine(value, time(), tzinfo=UTC)))
+    text = plain(value, "a duration or a time stamp")
+    for read in (parse_duration, lambda written: parse_instant(str(written))):
+        try:
+            return read(text)
+        except (DurationError, TimestampError):
+            continue
+    raise wrong(
+        f"'{text}' is neither a duration nor a time stamp.",
+        way_out="Write 5m for five minutes into each period, or the moment of any file, like 2026-05-01T06:00:00Z.",
+    )
+
+
 def _path(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise wrong("'path' is empty.", way_out="Write a folder with a pattern, like landing/cpu/*.csv.")
@@ -205,6 +248,9 @@ class _WrittenFeed(Written):
     lateness: Duration | None = None
     punctuation: str | None = None
     period: PositiveDuration | None = None
+    phase: Annotated[float | None, BeforeValidator(_phase)] = None
+    jitter: Duration | None = None
+    timestamp_jitter: Duration | None = None
     duplicates: Annotated[
         Duplicates, BeforeValidator(lambda value: Duplicates(chosen(value, tuple(Duplicates), "skip or load")))
     ] = Duplicates.SKIP

@@ -6,9 +6,11 @@ updates run on one thread per track, and the engine's own thread does nothing bu
 
 from freshtide.runtime.composition import Workbench
 from freshtide.runtime.engine import Engine, EngineReport
+from freshtide.runtime.outages import OutageListener
 
 __all__ = [
     "Engine",
     "EngineReport",
+    "OutageListener",
     "Workbench",
 ]

@@ -1,4 +1,4 @@
-"""Noticing what arrives: files in feeds, and requests from other terminals."""
+"""Noticing what arrives: files in feeds, or none for too long, and requests from other terminals."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Table
 from freshtide.feeds import FeedSet
+from freshtide.runtime.outages import OutageWatch
 
 _ASK_EVERY = 0.25
 _REGISTER_AT_ONCE = 1_000
@@ -35,6 +36,7 @@ class ArrivalWatcher:
         *,
         events: queue.SimpleQueue[Event],
         on_request: Callable[[Request], None],
+        outages: OutageWatch,
         poll: float,
         clock: SystemClock,
     ) -> None:
@@ -43,6 +45,7 @@ class ArrivalWatcher:
         self._catalog = catalog
         self._events = events
         self._on_request = on_request
+        self._outages = outages
         self._poll = poll
         self._clock = clock
         self._last_request = 0
@@ -60,6 +63,7 @@ class ArrivalWatcher:
         self._stop.set()
         self._thread.join()
         self._feeds.close()
+        self._outages.end(self._clock.now())
 
     @property
     def quiet(self) -> bool:
@@ -68,6 +72,7 @@ class ArrivalWatcher:
 
     def _run(self) -> None:
         try:
+            self._outages.begin(self._clock.now())
             while not self._stop.is_set():
                 begun = self._clock.now()
                 self._look()
@@ -96,6 +101,8 @@ class ArrivalWatcher:
             self.register(found)
         elif registered_at == now and not asked and not self._feeds.settling:
             self._quiet.set()
+        # After what was found has been registered: a file that ends a silence at the last moment is in time.
+        self._outages.look(now)
 
     def _tell_faults(self) -> None:
         """Let everybody know what cannot be looked at, when that has changed."""
@@ -123,11 +130,13 @@ class ArrivalWatcher:
         readers = {feed: tuple(t.name for t in self._graph.for_feed(feed)) for feed in {f.feed for f in found}}
         for start in range(0, len(found), _REGISTER_AT_ONCE):
             some = found[start : start + _REGISTER_AT_ONCE]
-            for file in self._catalog.files.register_all([(file, readers[file.feed]) for file in some]):
+            registered = self._catalog.files.register_all([(file, readers[file.feed]) for file in some])
+            for file in registered:
                 if file.state in _ANNOUNCED:
                     timestamp = self._catalog.files.announced(file.timestamp, file.feed)
                     for unit in self._graph.units.of_all(readers[file.feed]):
                         self._events.put(DataArrived(table=unit, timestamp=timestamp))
+            self._outages.arrived(registered)
 
 
 def pending_announcements(unit: str, tables: Iterable[Table], catalog: Catalog) -> list[DataArrived]:

@@ -22,10 +22,12 @@ from freshtide.core.events import (
     UpdateFinished,
 )
 from freshtide.core.graph import TableGraph
+from freshtide.core.health import Outage
 from freshtide.core.tables import Feed
 from freshtide.feeds import FeedSet, retry_everywhere, verdicts
 from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
+from freshtide.runtime.outages import OutageListener, OutageWatch
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
 from freshtide.runtime.units import UnitWorker
@@ -85,6 +87,7 @@ class Engine:
             catalog,
             events=self._events,
             on_request=self._accept,
+            outages=OutageWatch(feeds.values(), catalog, poll=poll, tell=self._tell_outage),
             poll=poll,
             clock=clock,
         )
@@ -93,12 +96,22 @@ class Engine:
         self._learnt: dict[str, CostModel] = {}
         """Costs by table that the catalog does not have yet."""
         self._kept_at = 0.0
+        self._on_outage: OutageListener | None = None
         self._report = EngineReport()
 
     def run(
-        self, *, stop: threading.Event, once: bool = False, until: Callable[[], bool] | None = None
+        self,
+        *,
+        stop: threading.Event,
+        once: bool = False,
+        until: Callable[[], bool] | None = None,
+        on_outage: OutageListener | None = None,
     ) -> EngineReport:
-        """Work until stopped; with `once` until everything that is there has been loaded."""
+        """Work until stopped; with `once` until everything that is there has been loaded.
+
+        `on_outage` is called on the thread that looks for files.
+        """
+        self._on_outage = on_outage
         self._announce_pending()
         self._arrivals.start()
         try:
@@ -194,6 +207,10 @@ class Engine:
         for unit, tables in self._graph.units.items():
             for event in pending_announcements(unit, [self._graph[table] for table in tables], self._catalog):
                 self._events.put(event)
+
+    def _tell_outage(self, feed: str, outage: Outage) -> None:
+        if self._on_outage is not None:
+            self._on_outage(feed, outage)
 
     def _accept(self, request: Request) -> None:
         """Turn a request into an event; called on the arrivals' thread."""

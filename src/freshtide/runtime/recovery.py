@@ -13,10 +13,15 @@ from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
 
 # How long the history of updates is kept, for explanations and curves.
 _HISTORY = 7 * 86_400.0
+# Outages are few, and the last one of a feed may be long ago.
+_OUTAGES_KEPT = 90 * 86_400.0
 
 
 def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> None:
     """Bring the catalog up to the logs, whether it is a crash behind or was lost altogether."""
+    # Before anything is written: when the last run was still there is told by what it wrote last.
+    catalog.outages.abandon(catalog.last_sign_of_life())
+    catalog.outages.forget_before(now - _OUTAGES_KEPT)
     catalog.updates.interrupt_running(now)
     catalog.updates.forget_before(now - _HISTORY)
     catalog.tables.forget_all_but(graph)

@@ -1,0 +1,127 @@
+"""Noticing outages while they begin: a feed is silent when nothing happens, so somebody has to keep the time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from freshtide.catalog import Catalog
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.health import Outage, outage_at
+from freshtide.core.tables import Feed
+from freshtide.observe import FeedRhythm, rhythm_of
+
+# What is learnt of a feed is learnt anew when twice as many files have come, and from then on every so many.
+_FIRST_LEARNT_AFTER = 4
+_LEARN_AFTER = 500
+
+OutageListener = Callable[[str, Outage], None]
+"""Called with a feed and its outage, when that begins and, with an end, when it is over."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Watched:
+    feed: Feed
+    silent_since: float
+    rhythm: FeedRhythm | None = None
+    files: int = 0
+    learn_at: int = _FIRST_LEARNT_AFTER
+    """How many files have to have come for it to be learnt anew."""
+    alarm_at: float | None = None
+    """When its silence will be looked at; None while that cannot tell anything new."""
+    outage: Outage | None = None
+
+
+class OutageWatch:
+    """Keeps for every feed the moment at which its silence will have become an outage (section II).
+
+    What was before the watch began is not held against a feed: nobody looked for its files. While nothing is due, a
+    look compares two numbers. Files that come move no alarm; one that goes off too early is set anew.
+    """
+
+    def __init__(self, feeds: Iterable[Feed], catalog: Catalog, *, poll: float, tell: OutageListener) -> None:
+        self._feeds = tuple(feeds)
+        self._catalog = catalog
+        self._poll = poll
+        self._tell = tell
+        self._watched: dict[str, _Watched] = {}
+        self._alarms: list[tuple[float, str]] = []
+
+    def begin(self, now: float) -> None:
+        for feed in self._feeds:
+            watched = _Watched(feed=feed, silent_since=now)
+            self._watched[feed.name] = watched
+            if feed.period is None:
+                self._learn(watched)
+                self._set_alarm(watched)
+            else:
+                # No silence is too long before that, and a start should not wait for what can be learnt later.
+                self._alarm_at(watched, now + feed.period)
+
+    def arrived(self, files: Iterable[FeedFile]) -> None:
+        """Files have been registered; only those with data to load end a silence."""
+        by_feed: dict[str, list[float]] = {}
+        for file in files:
+            if file.state is FileState.READY:
+                by_feed.setdefault(file.feed, []).append(file.arrived_at)
+        for name, moments in by_feed.items():
+            watched = self._watched[name]
+            watched.silent_since = max(watched.silent_since, *moments)
+            watched.files += len(moments)
+            if watched.files >= watched.learn_at:
+                watched.learn_at = watched.files + min(watched.files, _LEARN_AFTER)
+                self._learn(watched)
+                if watched.outage is None:
+                    self._set_alarm(watched)
+            if watched.outage is not None:
+                self._end(watched, watched.outage, min(moments))
+
+    def look(self, now: float) -> None:
+        """See which silences have become outages."""
+        due = []
+        while self._alarms and self._alarms[0][0] < now:
+            at, name = heapq.heappop(self._alarms)
+            if self._watched[name].alarm_at == at:
+                self._watched[name].alarm_at = None
+                due.append(self._watched[name])
+        for watched in due:
+            if watched.rhythm is None or self._overdue(watched, now) is not None:
+                # Before raising an alarm: what the feed has been like lately.
+                self._learn(watched)
+            outage = self._overdue(watched, now)
+            if outage is None:
+                self._set_alarm(watched)
+            else:
+                watched.outage = outage
+                self._catalog.outages.begin(watched.feed.name, outage)
+                self._tell(watched.feed.name, outage)
+
+    def end(self, now: float) -> None:
+        """From now on nobody looks for files."""
+        if any(watched.outage is not None for watched in self._watched.values()):
+            self._catalog.outages.abandon(now)
+
+    def _overdue(self, watched: _Watched, now: float) -> Outage | None:
+        return None if watched.rhythm is None else outage_at(watched.rhythm.rhythm, watched.silent_since, now)
+
+    def _end(self, watched: _Watched, outage: Outage, at: float) -> None:
+        watched.outage = None
+        self._set_alarm(watched)
+        self._catalog.outages.end(watched.feed.name, at=at)
+        self._tell(watched.feed.name, replace(outage, ended_at=at, returned=True))
+
+    def _learn(self, watched: _Watched) -> None:
+        if watched.rhythm is None or not watched.rhythm.declared:
+            watched.rhythm = rhythm_of(watched.feed, self._catalog, poll=self._poll)
+
+    def _set_alarm(self, watched: _Watched) -> None:
+        """For the moment at which the silence is too long, if that is known."""
+        if watched.rhythm is not None:
+            self._alarm_at(watched, watched.silent_since + watched.rhythm.rhythm.longest_silence)
+
+    def _alarm_at(self, watched: _Watched, at: float) -> None:
+        """One alarm counts for each feed; those that were set before it are passed by."""
+        if watched.alarm_at != at:
+            watched.alarm_at = at
+            heapq.heappush(self._alarms, (at, watched.feed.name))
