@@ -4,6 +4,7 @@ Nothing here runs anything or looks at a clock. A bound holds under assumptions,
 what breaks them is told with its numbers. The adaptive scheduler takes its recovery periods and thresholds from here.
 """
 
+from freshtide.guarantees.limits import Unavoidable, unavoidable_staleness
 from freshtide.guarantees.recovery import fastest_recovery, joint_recovery
 from freshtide.guarantees.reservations import (
     Breach,
@@ -21,6 +22,7 @@ from freshtide.guarantees.reservations import (
 __all__ = [
     "Breach",
     "Reserved",
+    "Unavoidable",
     "breaches",
     "fastest_recovery",
     "joint_recovery",
@@ -31,4 +33,5 @@ __all__ = [
     "tardiness_bounds",
     "total_utilisation",
     "tracks_needed",
+    "unavoidable_staleness",
 ]

@@ -11,7 +11,9 @@ from typing import Any
 from freshtide.core.errors import UsageError
 from freshtide.observe.standing import scheduler_from
 from freshtide.observe.traces import Continuation, TracedDecision, TraceLine, read_line, written_commands
-from freshtide.scheduling import Beginning, Scheduler
+from freshtide.scheduling import Beginning, Scheduler, TableView
+
+_BEGINS = '{"begins":'
 
 
 class TraceError(UsageError):
@@ -73,17 +75,40 @@ def replay_trace(path: Path) -> Replay:
     return Replay(runs=runs, decisions=decisions, skipped=skipped)
 
 
+def traced_look(path: Path, table: str) -> TableView | None:
+    """How a table stood with the scheduler after the last decision of the last run in a trace file.
+
+    None where that cannot be told: there is no such trace, or the run began in a file before this one.
+    """
+    try:
+        lines = list(_texts(path))
+        begun = max((at for at, (_, text) in enumerate(lines) if text.startswith(_BEGINS)), default=None)
+        if begun is None:
+            return None
+        said = [(place, _read(text, place)) for place, text in lines[begun:]]
+        beginning = said[0][1]
+        if not isinstance(beginning, Beginning) or all(known.name != table for known in beginning.tables):
+            return None
+        player = _Player(beginning)
+        for place, decision in said[1:]:
+            if isinstance(decision, TracedDecision):
+                player.decide(decision, place)
+    except TraceError:
+        return None
+    return player.scheduler.look(table)
+
+
 class _Player:
     """A scheduler that asks the trace where the live one asked its project."""
 
     def __init__(self, beginning: Beginning) -> None:
         self._reached: Mapping[tuple[str, float], float | None] = {}
-        self._scheduler: Scheduler = scheduler_from(beginning, self._reach)
+        self.scheduler: Scheduler = scheduler_from(beginning, self._reach)
 
     def decide(self, traced: TracedDecision, place: _Place) -> list[Any]:
         self._reached = traced.reached
         try:
-            commands = self._scheduler.handle(traced.events, traced.now)
+            commands = self.scheduler.handle(traced.events, traced.now)
         except (KeyError, AssertionError) as error:
             raise TraceError(f"{place}: the events do not follow from what came before: {error}.") from error
         # Through JSON and back, as what was recorded has been.
