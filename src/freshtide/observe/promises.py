@@ -255,7 +255,7 @@ class _Impossible:
         if self._work > self._tracks * (1.0 + ROUNDING) and self._busiest is not None:
             return (
                 f"the tables with target lags and their sources take {self._work:.3g}s of work per second of data, "
-                f"more than {_tracks(self._tracks)} can do; '{self._busiest.unit}' takes {self._busiest.beta:.3g}s of it"
+                f"more than {_tracks(self._tracks)} can do; {self._busiest.beta:.3g}s of it for '{self._busiest.unit}'"
             )
         names = {other.unit for other in below}
         broken = [breach for breach in self._breaches if breach.table is None or breach.table in names]
