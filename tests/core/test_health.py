@@ -124,6 +124,10 @@ def test_the_phase_is_any_of_the_moments_at_which_files_are_due() -> None:
         assert hourly(phase=phase).off_time(NOON + 301.0) == 1.0
 
 
+def test_a_period_below_a_microsecond_is_as_good_as_one() -> None:
+    assert hourly(period=1e-8, arrival_jitter=0.0).off_time(NOON) == 0.0
+
+
 @pytest.mark.parametrize("wrong", [{"arrival_jitter": 3601.0}, {"arrival_jitter": -1.0}, {"period": 0.0}])
 def test_a_jitter_beyond_the_period_is_no_rhythm(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="does not fit into a period"):

@@ -55,7 +55,7 @@ class Rhythm:
         """How long after (or, below 0, before) the nearest interval for arrivals a file came; 0 for on time."""
         if self.phase is None:
             return 0.0
-        period, jitter = micros(self.period), micros(self.arrival_jitter)
+        period, jitter = max(1, micros(self.period)), micros(self.arrival_jitter)
         early = (micros(self.phase) - micros(at)) % period
         if early <= jitter:
             return 0.0
@@ -113,7 +113,7 @@ def health_at(rhythm: Rhythm, arrivals: Iterable[Arrival], now: float) -> Verdic
     if last is None:
         return Verdict(ailment=Ailment.SILENT, reason="no file has come yet")
     if outage_at(rhythm, last.at, now) is not None:
-        since = f"no file has come since {format_instant(last.at)}, for {format_duration(now - last.at)}"
+        since = f"no file has come since {format_instant(round(last.at))}, for {format_duration(now - last.at)}"
         return Verdict(ailment=Ailment.SILENT, reason=since)
     recent = [arrival for arrival in came if micros(arrival.at) >= micros(now) - micros(rhythm.longest_silence)]
     if any(_complaint(rhythm, arrival).healthy for arrival in recent):

@@ -103,14 +103,12 @@ def outage_json(outage: Outage | None) -> dict[str, Any] | None:
 
 def outage_story(feed: str, outage: Outage, now: float) -> str:
     """An outage in a sentence, as it begins, goes on or is over."""
-    long = format_duration(outage.length(now))
+    long, since = format_duration(outage.length(now)), format_instant(round(outage.silent_since))
     if outage.ended_at is None:
-        return (
-            f"Feed '{feed}' is in an outage: no file has come for {long}, since {format_instant(outage.silent_since)}."
-        )
-    told = f"an outage from {format_instant(outage.silent_since)} to {format_instant(outage.ended_at)} ({long})"
-    ended = "a file has come" if outage.returned else "it was watched no longer"
-    return f"Feed '{feed}' had {told}; then {ended}."
+        return f"Feed '{feed}' is in an outage: no file has come for {long}, since {since}."
+    ended = "a file came" if outage.returned else "it was watched no longer"
+    until = format_instant(round(outage.ended_at))
+    return f"Feed '{feed}' had an outage from {since} to {until} ({long}); then {ended}."
 
 
 def _judged(told: FeedHealth, arrivals: Sequence[Arrival], now: float, *, run_going_on: bool) -> FeedHealth:

@@ -73,7 +73,12 @@ def rhythm_from(feed: Feed, arrivals: Iterable[Arrival], *, poll: float) -> Feed
     phase, phase_by, jitter, jitter_by = _window(feed, period, [d.arrived_at for d in punctual], poll=poll)
     stamp_jitter, stamp_by = _timestamp_jitter(feed, [d.delay for d in punctual], poll=poll)
     return FeedRhythm(
-        rhythm=Rhythm(period=period, phase=phase, arrival_jitter=jitter, timestamp_jitter=stamp_jitter),
+        rhythm=Rhythm(
+            period=period,
+            phase=None if phase is None else _whole(phase),
+            arrival_jitter=min(period, _whole(jitter)),
+            timestamp_jitter=None if stamp_jitter is None else _whole(stamp_jitter),
+        ),
         known_by={
             "period": period_by,
             "phase": phase_by,
@@ -88,6 +93,11 @@ def seen_after(feed: Feed, poll: float) -> float:
     return poll + (0.0 if feed.settling.marker else feed.settling.quiet)
 
 
+def _whole(value: float) -> float:
+    """To the microsecond: what is compared is, and nobody wants to read more."""
+    return seconds(micros(value))
+
+
 def _period(feed: Feed, watched: Sequence[Delivery]) -> tuple[float | None, KnownBy]:
     if feed.period is not None:
         return feed.period, KnownBy.DECLARED
@@ -98,7 +108,7 @@ def _period(feed: Feed, watched: Sequence[Delivery]) -> tuple[float | None, Know
     # A median is as far off as a single gap; over hundreds of periods that adds up to any phase. In the mean of the
     # gaps between neighbours all but the first and the last file cancel out.
     mean = statistics.fmean(gap for gap in gaps if 0.5 * rough < gap < 1.5 * rough)
-    return seconds(micros(mean)), KnownBy.LEARNT
+    return _whole(mean), KnownBy.LEARNT
 
 
 def _punctual(watched: Sequence[Delivery]) -> list[Delivery]:

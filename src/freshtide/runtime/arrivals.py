@@ -63,7 +63,6 @@ class ArrivalWatcher:
         self._stop.set()
         self._thread.join()
         self._feeds.close()
-        self._outages.end(self._clock.now())
 
     @property
     def quiet(self) -> bool:

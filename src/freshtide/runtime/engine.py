@@ -81,13 +81,14 @@ class Engine:
         self._trace = trace
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
+        self._outages = OutageWatch(feeds.values(), catalog, poll=poll, tell=self._tell_outage)
         self._arrivals = ArrivalWatcher(
             feed_set,
             graph,
             catalog,
             events=self._events,
             on_request=self._accept,
-            outages=OutageWatch(feeds.values(), catalog, poll=poll, tell=self._tell_outage),
+            outages=self._outages,
             poll=poll,
             clock=clock,
         )
@@ -124,6 +125,7 @@ class Engine:
             self._arrivals.stop()
             self._tracks.stop()
             self._book_late_finishers()
+            self._outages.end(self._clock.now())
             self._keep_costs()
             self._trace.close()
         return self._report
