@@ -36,6 +36,24 @@ def test_figure_2_staleness_drops_to_what_the_batches_leave(terminal: Terminal) 
     assert result["tables"]["t"]["updates"] == 2
 
 
+def test_figure_2_has_its_stretch_and_the_bounds_on_its_staleness(terminal: Terminal) -> None:
+    told = terminal.simulate(FIGURE_2, "--json").json
+    assert told["tables"]["t"]["stretch"] == max(5 / 3, (11 - 3) / 4, (11 - 7) / 2)
+    assert told["tables"]["other"]["stretch"] == 10 / 6
+    assert told["stretch"] == 2
+    assert told["low"] == 3**2 + 4**2 + 2**2 + 6**2
+    assert told["penalty"] == 5**2 + 8**2 + 10**2
+    total = sum(table["mean"] * 12 for table in told["tables"].values())
+    assert told["staleness_over_half_low"] == pytest.approx(2 * total / told["low"])
+
+
+def test_a_table_without_data_has_no_stretch(terminal: Terminal) -> None:
+    scenario = "horizon: 9\ntables: {t: {period: 10}}\n"
+    told = terminal.simulate(scenario, "--json").json
+    assert (told["stretch"], told["tables"]["t"]["stretch"], told["staleness_over_half_low"]) == (None, None, None)
+    assert "Largest stretch –" in terminal.simulate(scenario).out
+
+
 J1 = "arrivals: [[10, 10]], period: 10, alpha: 3"
 J2 = "arrivals: [[5, 5], [10, 10]], period: 5, alpha: 2"
 
@@ -251,7 +269,9 @@ def test_target_lags_are_judged_by_the_maximum(terminal: Terminal) -> None:
 def test_people_get_a_table_and_the_seed(terminal: Terminal) -> None:
     told = terminal.simulate(BUSY)
     assert told.code == 0
-    assert all(name in told.out for name in ("Table", "Maximum", "broken", "Weighted staleness", "seed 7"))
+    assert all(
+        name in told.out for name in ("Table", "Maximum", "Stretch", "broken", "Weighted staleness", "LOW/2", "seed 7")
+    )
 
 
 def test_a_scenario_runs_as_a_command_of_its_own(tmp_path: Path) -> None:
