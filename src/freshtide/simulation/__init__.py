@@ -1,7 +1,7 @@
 """Virtual time: workloads, the scheduler driven by simulated events, staleness integrated exactly, experiments."""
 
 from freshtide.simulation.engine import CompletedUpdate, Simulation, without_contention
-from freshtide.simulation.flows import Flow
+from freshtide.simulation.flowtimes import Flow
 from freshtide.simulation.results import Result, WarehouseFlow, relative_lateness
 from freshtide.simulation.search import least_weighted_staleness
 from freshtide.simulation.staleness import Staleness

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from freshtide.simulation.flows import Flow, flows
+from freshtide.simulation.flowtimes import Flow, flows
 from freshtide.simulation.staleness import Staleness
 from freshtide.simulation.workload import SimulatedTable
 
