@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,24 @@ def test_figure_2_staleness_drops_to_what_the_batches_leave(terminal: Terminal) 
     assert result["tables"]["t"]["max"] == 8
     assert result["tables"]["t"]["final"] == 3
     assert result["tables"]["t"]["updates"] == 2
+
+
+def test_figure_2_has_its_stretch_and_the_bounds_on_its_staleness(terminal: Terminal) -> None:
+    told = terminal.simulate(FIGURE_2, "--json").json
+    assert told["tables"]["t"]["stretch"] == max(5 / 3, (11 - 3) / 4, (11 - 7) / 2)
+    assert told["tables"]["other"]["stretch"] == 10 / 6
+    assert told["stretch"] == 2
+    assert told["low"] == 3**2 + 4**2 + 2**2 + 6**2
+    assert told["penalty"] == 5**2 + 8**2 + 10**2
+    total = sum(table["mean"] * 12 for table in told["tables"].values())
+    assert told["staleness_over_half_low"] == pytest.approx(2 * total / told["low"])
+
+
+def test_a_table_without_data_has_no_stretch(terminal: Terminal) -> None:
+    scenario = "horizon: 9\ntables: {t: {period: 10}}\n"
+    told = terminal.simulate(scenario, "--json").json
+    assert (told["stretch"], told["tables"]["t"]["stretch"], told["staleness_over_half_low"]) == (None, None, None)
+    assert "Largest stretch –" in terminal.simulate(scenario).out
 
 
 J1 = "arrivals: [[10, 10]], period: 10, alpha: 3"
@@ -188,6 +207,41 @@ def test_jitter_delays_files_and_leaves_their_time_stamps(terminal: Terminal) ->
     assert [u["upto"] for u in trace] == [50 + 100 * n for n in range(len(trace))]
 
 
+def stamps_of(terminal: Terminal, table: dict[str, Any], horizon: float) -> list[float]:
+    """The time stamps of a table that is loaded file by file, at the moment each arrives."""
+    _, trace = terminal.traced({"horizon": horizon, "tables": {"t": table | {"alpha": 0}}})
+    assert all(u["start"] == u["upto"] for u in trace), "a file is stamped when it arrives"
+    return [0.0, *(u["upto"] for u in trace)]
+
+
+def test_quasiperiodic_files_are_between_half_a_period_and_a_period_apart(terminal: Terminal) -> None:
+    stamps = stamps_of(terminal, {"period": 100, "pattern": "quasiperiodic"}, 20_000)
+    distances = [later - earlier for earlier, later in itertools.pairwise(stamps)]
+    assert all(50 <= distance <= 100 for distance in distances)
+    assert min(distances) < 55
+    assert max(distances) > 95
+
+
+def test_the_adversary_lets_minuscule_updates_follow_long_ones(terminal: Terminal) -> None:
+    stamps = stamps_of(terminal, {"period": 100, "pattern": "adversarial"}, 50_000)
+    distances = [later - earlier for earlier, later in itertools.pairwise(stamps)]
+    assert min(distances) > 0
+    assert max(distances) / min(distances) > 1000
+    followers = [after for before, after in itertools.pairwise(distances) if before > 100]
+    assert len(followers) > 50
+    assert max(followers) < 1
+    assert stamps[-1] / len(stamps) == pytest.approx(100, rel=0.3), "about a period on average"
+
+
+def test_the_adversary_makes_all_tables_release_at_once_now_and_then(terminal: Terminal) -> None:
+    tables = {name: {"period": 100, "pattern": "adversarial", "alpha": 0} for name in "abc"}
+    _, trace = terminal.traced({"horizon": 10_000, "tables": tables})
+    moments = {name: [u["upto"] for u in trace if u["table"] == name] for name in tables}
+    assert moments["a"] != moments["b"]
+    for together in (1600, 3200, 4800, 6400, 8000, 9600):
+        assert all(any(0 <= moment - together < 1 for moment in found) for found in moments.values())
+
+
 def test_late_files_hold_the_views_back_that_must_not_miss_them(terminal: Terminal) -> None:
     tables = {"t": {"period": 10, "late": {"share": 0.5, "by": 25}, "alpha": 0}, "v": {"sources": ["t"], "alpha": 0}}
     _, trace = terminal.traced({"horizon": 1000, "tables": tables})
@@ -215,7 +269,9 @@ def test_target_lags_are_judged_by_the_maximum(terminal: Terminal) -> None:
 def test_people_get_a_table_and_the_seed(terminal: Terminal) -> None:
     told = terminal.simulate(BUSY)
     assert told.code == 0
-    assert all(name in told.out for name in ("Table", "Maximum", "broken", "Weighted staleness", "seed 7"))
+    assert all(
+        name in told.out for name in ("Table", "Maximum", "Stretch", "broken", "Weighted staleness", "LOW/2", "seed 7")
+    )
 
 
 def test_a_scenario_runs_as_a_command_of_its_own(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import pytest
 from .scenarios import Terminal
 
 KEYS = "Known: groups, horizon, scheduler, seed, slowdown, tables, tracks, variability."
-TABLE_KEYS = "Known: alpha, arrivals, beta, jitter, late, outages, period, phase, priority, sources, target_lag."
+TABLE_KEYS = (
+    "Known: alpha, arrivals, beta, jitter, late, outages, pattern, period, phase, priority, sources, target_lag."
+)
 FORMS = (
     "Write a stream like {period: 100, alpha: 1, beta: 0.1} or {arrivals: [[4, 3], [7, 7]], alpha: 1}, "
     "a view like {sources: [a, b], alpha: 1}."
@@ -50,7 +52,7 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
             ONE + "scheduler:\n  ordering: max_benefit\n",
             [
                 "5: 'max_benefit' is not an ordering. Did you mean 'max-benefit'? "
-                "Known: edf, edf-p, fifo, lookahead, max-benefit, random."
+                "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random."
             ],
         ),
         (
@@ -84,6 +86,30 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
         (
             "horizon: 9\ntables:\n  a: {arrivals: [[1, 1]], jitter: 2}\n",
             [f"3: 'a' has its arrivals listed, so it cannot have 'jitter'. Take it out. {FORMS}"],
+        ),
+        (
+            "horizon: 9\ntables:\n  a: {period: 1, pattern: quasi-periodic}\n",
+            [
+                "3: 'quasi-periodic' is not a pattern. Did you mean 'quasiperiodic'? "
+                "Known: adversarial, periodic, quasiperiodic."
+            ],
+        ),
+        (
+            "horizon: 9\ntables:\n  a:\n    period: 1\n    pattern: adversarial\n    jitter: 2\n    phase: 1\n",
+            [
+                "6: 'a' is adversarial, and files are stamped when they come, so it cannot have 'jitter'. "
+                f"Take it out. {FORMS}",
+                "7: 'a' is adversarial, and files are stamped when they come, so it cannot have 'phase'. "
+                f"Take it out. {FORMS}",
+            ],
+        ),
+        (
+            "horizon: 9\ntables:\n  a: {arrivals: [[1, 1]], pattern: periodic}\n",
+            [f"3: 'a' has its arrivals listed, so it cannot have 'pattern'. Take it out. {FORMS}"],
+        ),
+        (
+            "horizon: 9\ntables:\n  a: {period: 1}\n  b: {sources: [a], pattern: quasiperiodic}\n",
+            [f"4: 'b' has sources, and is updated when they are, so it cannot have 'pattern'. Take it out. {FORMS}"],
         ),
         ("horizon: 9\ntables:\n  a: {arrivals: []}\n", ["3: 'tables.a.arrivals' must not be empty."]),
         (

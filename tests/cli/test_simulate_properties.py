@@ -39,12 +39,12 @@ disturbed_streams = st.builds(lambda stream, more: stream | more, steady_streams
 policies = st.fixed_dictionaries(
     {},
     optional={
-        "ordering": st.sampled_from(["fifo", "edf", "edf-p", "max-benefit", "lookahead", "random"]),
+        "ordering": st.sampled_from(["fifo", "edf", "edf-p", "max-benefit", "lookahead", "myopic", "random"]),
         "inheritance": st.sampled_from(["none", "sum", "max", {"max-plus": 2}]),
         "chopping": st.sampled_from([1, 3, "none"]),
         "seed": st.integers(0, 3),
     },
-)
+).filter(lambda policy: policy.get("ordering") != "myopic" or policy.get("chopping", "none") == "none")
 allocations = st.one_of(
     st.just("global"),
     st.builds(

@@ -58,6 +58,19 @@ def test_paused_and_failed_tables_need_no_track(partitioned: Shop) -> None:
     require_tracks(partitioned.project, partitioned.catalog)
 
 
+def test_groups_go_by_periods_which_are_known_before_anything_has_run(tmp_path: Path) -> None:
+    """Orders and clicks, an hour and five minutes apart, are two groups: four tracks."""
+    opened = Shop.open(write_project(tmp_path, "group-and-run"))
+    with pytest.raises(
+        ProjectError, match=r"group-and-run is not possible: the tables form 2 groups.*4 tracks would do"
+    ):
+        require_tracks(opened.project, opened.catalog)
+    for name in ("clicks", "sales", "large_sales"):
+        opened.is_fresh(name, 0.0, status="paused")
+    require_tracks(opened.project, opened.catalog)
+    opened.close()
+
+
 def test_other_allocations_promise_nothing(shop: Shop) -> None:
     shop.is_fresh("orders", 0.0, cost=takes(60 * MINUTES))
     require_tracks(shop.project, shop.catalog)

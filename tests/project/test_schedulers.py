@@ -11,6 +11,7 @@ from freshtide.scheduling import (
     ORDERINGS,
     EdfPartitioned,
     GlobalAllocation,
+    GroupAndRun,
     MaxInheritance,
     MaxPlusInheritance,
     NoInheritance,
@@ -19,7 +20,7 @@ from freshtide.scheduling import (
     SumInheritance,
 )
 
-NAMES = "edf, edf-p, edf-partitioned, fifo, global, lookahead, max-benefit, proportional, random"
+NAMES = "edf, edf-p, edf-partitioned, fifo, global, group-and-run, lookahead, max-benefit, myopic, proportional, random"
 
 
 def policy(text: str) -> Policy:
@@ -43,6 +44,22 @@ def test_the_name_of_an_allocation_leaves_the_rest_at_its_default(
     name: str, allocation: GlobalAllocation | EdfPartitioned | Proportional
 ) -> None:
     assert policy(f"scheduler: {name}") == policy(f"scheduler: {{allocation: {name}}}") == Policy(allocation=allocation)
+
+
+def test_group_and_run_by_name_is_the_whole_algorithm_of_the_paper() -> None:
+    expected = Policy(ordering="myopic", allocation=GroupAndRun(), inheritance=NoInheritance(), chopping=None)
+    assert policy("scheduler: group-and-run") == expected
+
+
+@pytest.mark.parametrize("ordering", sorted(ORDERINGS))
+def test_group_and_run_takes_any_ordering(ordering: str) -> None:
+    written = policy(f"scheduler: {{ordering: {ordering}, allocation: group-and-run}}")
+    assert written == Policy(ordering=ordering, allocation=GroupAndRun())
+
+
+@pytest.mark.parametrize("written", ["myopic", "{ordering: myopic}", "{ordering: myopic, chopping: none}"])
+def test_myopic_is_never_chopped(written: str) -> None:
+    assert policy(f"scheduler: {written}").chopping is None
 
 
 def test_every_parameter_can_be_set() -> None:
@@ -103,16 +120,26 @@ def test_parts_can_be_set_alone(written: str, expected: Policy) -> None:
         (
             "scheduler:\n  seed: 1\n  ordering: fifi\n",
             "freshtide.yml:3: 'fifi' is not an ordering. Did you mean 'fifo'? "
-            "Known: edf, edf-p, fifo, lookahead, max-benefit, random.",
+            "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random.",
+        ),
+        (
+            "scheduler:\n  ordering: myopic\n  chopping: 3\n",
+            "freshtide.yml:3: 'myopic' loads all that is pending at once, so its updates cannot be chopped. "
+            "Take 'chopping' out, or choose another ordering: edf, edf-p, fifo, lookahead, max-benefit, random.",
+        ),
+        (
+            "scheduler:\n  allocation: {name: group-and-run, aggressive: true}\n",
+            "freshtide.yml:2: There is no setting 'scheduler.allocation.aggressive'. Known: name.",
         ),
         (
             "scheduler:\n  allocation: globl\n",
             "freshtide.yml:2: 'globl' is not an allocation. Did you mean 'global'? "
-            "Known: edf-partitioned, global, proportional.",
+            "Known: edf-partitioned, global, group-and-run, proportional.",
         ),
         (
             "scheduler:\n  allocation:\n    aggressive: true\n",
-            "freshtide.yml:2: 'scheduler.allocation.name' is missing. Known: edf-partitioned, global, proportional.",
+            "freshtide.yml:2: 'scheduler.allocation.name' is missing. "
+            "Known: edf-partitioned, global, group-and-run, proportional.",
         ),
         (
             "scheduler:\n  allocation:\n    name: edf-partitioned\n    k: 2\n",

@@ -1,14 +1,24 @@
-"""Which tracks tables get, with the worked example of Golab et al. 2011, section 3.2.4."""
+"""Which tracks tables get, with the worked example of Golab et al. 2011, section 3.2.4, and Bateni et al. 2009."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freshtide.scheduling import EdfPartitioned, GlobalAllocation, Lane, Load, Partition, Proportional, tracks_of
+from freshtide.scheduling import (
+    EdfPartitioned,
+    GlobalAllocation,
+    GroupAndRun,
+    Lane,
+    Load,
+    Partition,
+    Proportional,
+    tracks_of,
+)
 
 from .bench import PLAIN, Bench, arrival, starts, table
 
@@ -161,6 +171,73 @@ def test_every_table_has_a_home_and_every_track_is_some_cluster_s_home_or_free(
     for lane in partition.lanes:
         used |= lane.home | lane.free
     assert tracks_of(used) == list(range(tracks))
+
+
+# Group and run
+
+
+def with_periods(*periods: float) -> list[Load]:
+    return [Load(table=f"t{number}", period=period, execution=0.01) for number, period in enumerate(periods)]
+
+
+def test_tables_whose_periods_lie_within_a_factor_of_two_are_a_group() -> None:
+    loads = with_periods(60.0, 3600.0, 100.0, 120.0, 7201.0, 61.0, 3600.0)
+    assert names(GroupAndRun().groups(loads)) == [{"t0", "t2", "t3", "t5"}, {"t1", "t6"}, {"t4"}]
+
+
+def test_section_4_of_bateni_a_group_of_n_tables_gets_its_part_of_the_tracks_that_are_left_after_one_for_each() -> None:
+    partition = GroupAndRun().partition(with_periods(*[60.0] * 6, *[3600.0] * 3, 86_400.0), 9)
+    # (9 - 3) * n / 10 is 3.6, 1.8 and 0.6.
+    assert [len(tracks_of(lane.own)) for lane in partition.lanes] == [4, 2, 1]
+    assert partition.shortage is None
+
+
+def test_too_few_tracks_for_the_groups_are_told_with_the_numbers_and_what_would_do() -> None:
+    loads = with_periods(60.0, 100.0, 3600.0)
+    shortage = GroupAndRun().partition(loads, 3).shortage
+    assert shortage is not None
+    assert shortage.tracks_needed == 4
+    assert "2 groups of similar periods (60s to 100s, 3600s)" in shortage.reason
+    assert "there are 3" in shortage.reason
+    assert GroupAndRun().partition(loads, 4).shortage is None
+
+
+def test_with_fewer_tracks_than_groups_the_most_similar_ones_are_put_together() -> None:
+    partition = GroupAndRun().partition(with_periods(1.0, 1000.0, 3000.0), 2)
+    assert [home(partition, f"t{number}") for number in range(3)] == [[0], [1], [1]]
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=12), st.integers(1, 30))
+def test_groups_never_meet_and_are_as_few_as_possible(periods: list[float], tracks: int) -> None:
+    loads = with_periods(*periods)
+    partition = GroupAndRun().partition(loads, tracks)
+    homes = [tracks_of(lane.own) for lane in partition.lanes]
+    together = [track for home in homes for track in home]
+    assert all(homes)
+    assert len(together) == len(set(together)), "no track belongs to two groups"
+    assert set(together) <= set(range(tracks))
+    assert not any(lane.shared or lane.free or lane.promotable for lane in partition.lanes)
+    groups = GroupAndRun().groups(loads)
+    for group in groups:
+        assert max(load.period for load in group) <= 2.000001 * min(load.period for load in group)
+    firsts = [group[0].period for group in groups]
+    apart = all(second > 2.0 * first for first, second in itertools.pairwise(firsts))
+    assert apart, "no two of these periods fit into one group, so there are no fewer groups"
+    assert (partition.shortage is None) == (tracks >= 2 * len(groups))
+
+
+def test_an_update_stays_on_the_tracks_of_its_group_though_others_are_idle() -> None:
+    bench = Bench(
+        *(table(name, alpha=1.0, period=60.0, freshness=0.0, safe=0.0) for name in ("s1", "s2", "s3")),
+        table("l1", alpha=1.0, period=3600.0, freshness=0.0, safe=0.0),
+        tracks=4,
+        policy=replace(PLAIN, allocation=GroupAndRun()),
+    )
+    assert bench.happens(*(arrival(name, 1.0) for name in ("s1", "s2", "s3")))
+    assert sorted(bench.running) == ["s1", "s2"]
+    assert bench.arrives("l1", 1.0) == ["l1"]
+    assert bench.finishes("l1") == []
+    assert bench.finishes("s1") == ["s3"]
 
 
 # Who runs where

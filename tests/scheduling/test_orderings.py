@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freshtide.core.staleness import StalenessCurve
-from freshtide.scheduling import ORDERINGS, Candidate
+from freshtide.scheduling import ORDERINGS, Candidate, GlobalAllocation, Policy
 from freshtide.scheduling.orderings import Lookahead
 
 from .bench import Bench, arrival, starts, table
@@ -91,6 +91,23 @@ def test_more_data_does_not_cost_a_waiting_update_its_place() -> None:
     assert starts(bench.commands)[0].upto == 6.0, "one update takes all that has come together"
 
 
+def test_section_4_of_bateni_myopic_starts_the_table_whose_oldest_update_was_released_first() -> None:
+    bench = Bench(table("running"), table("a", period=1.0), table("z", period=100.0, priority=0.1), ordering="myopic")
+    bench.at(1.0).arrives("running", 1.0)
+    bench.at(2.0).arrives("z", 2.0)
+    bench.at(3.0).arrives("a", 3.0)
+    assert bench.at(4.0).finishes("running") == ["z"]
+    bench.at(5.0).arrives("z", 5.0)
+    assert bench.at(6.0).finishes("z") == ["a"], "what came for z while it was being updated was released later"
+
+
+def test_section_4_of_bateni_myopic_batches_all_that_is_pending() -> None:
+    default = Policy(ordering="myopic", allocation=GlobalAllocation())
+    bench = Bench(table("a", period=1.0, freshness=0.0, safe=0.0), policy=default)
+    bench.arrives("a", *(float(stamp) for stamp in range(1, 50)))
+    assert bench.running["a"].upto == 49.0
+
+
 @pytest.mark.parametrize("ordering", [name for name in ORDERINGS if name != "random"])
 def test_ties_go_to_the_table_declared_first(ordering: str) -> None:
     names = ["m", "z", "a", "k"]
@@ -120,7 +137,7 @@ def test_a_decision_says_how_many_waited_and_who_came_next() -> None:
 
 
 def test_orderings_are_known_by_their_names() -> None:
-    names = ["fifo", "edf", "edf-p", "max-benefit", "lookahead", "random", "shortest-period"]
+    names = ["fifo", "edf", "edf-p", "max-benefit", "lookahead", "myopic", "random", "shortest-period"]
     assert {name: ordering(lambda: 0.0).name for name, ordering in ORDERINGS.items()} == {name: name for name in names}
 
 

@@ -30,6 +30,7 @@ from freshtide.scheduling import (
     ORDERINGS,
     EdfPartitioned,
     GlobalAllocation,
+    GroupAndRun,
     MaxInheritance,
     MaxPlusInheritance,
     NoInheritance,
@@ -46,6 +47,7 @@ POLICIES = st.builds(
     ordering=st.sampled_from(sorted(ORDERINGS)),
     allocation=st.one_of(
         st.just(GlobalAllocation()),
+        st.just(GroupAndRun()),
         st.builds(EdfPartitioned, aggressive=st.booleans()),
         st.builds(
             Proportional,

@@ -116,8 +116,9 @@ def _json(scenario: Scenario, result: Result, uncontended: Result) -> dict[str, 
 
 def _print(scenario: Scenario, result: Result, uncontended: Result) -> None:
     shown = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("Table", "Priority", "Updates", "Mean", "95 %", "Maximum", "Final", "Target", ""):
+    for name in ("Table", "Priority", "Updates", "Mean", "95 %", "Maximum", "Final", "Stretch", "Target", ""):
         shown.add_column(name, justify="left" if name in {"Table", ""} else "right", no_wrap=True)
+    flow = result.flow()
     priorities = dict(pair for table in result.tables for pair in table.shown_as)
     for name, curve in result.by_table().items():
         lag = scenario.target_lags.get(name)
@@ -126,7 +127,9 @@ def _print(scenario: Scenario, result: Result, uncontended: Result) -> None:
             escape(name),
             f"{priorities[name]:g}",
             f"{curve.updates:,}",
-            *(duration(value) for value in (curve.mean, curve.quantile(0.95), curve.maximum, curve.final, lag)),
+            *(duration(value) for value in (curve.mean, curve.quantile(0.95), curve.maximum, curve.final)),
+            _ratio(flow.tables[name].stretch),
+            duration(lag),
             "" if lag is None else verdict,
         )
     console.print(shown)
@@ -136,4 +139,13 @@ def _print(scenario: Scenario, result: Result, uncontended: Result) -> None:
         f"{relative_lateness(result, uncontended):.3f} times that without contention. Tracks busy: {busy}.",
         soft_wrap=True,
     )
+    console.print(
+        f"Largest stretch {_ratio(flow.stretch)}. Total staleness {_ratio(flow.staleness_over_half_low)} times LOW/2, "
+        f"which no schedule can go below; LOW {flow.low:,.1f}, penalty {flow.penalty:,.1f}.",
+        soft_wrap=True,
+    )
     console.print(f"[dim]{result.events:,} events in {duration(result.end)}, seed {result.seed}.[/dim]")
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.3f}"

@@ -4,6 +4,15 @@ Nothing here runs anything or looks at a clock. A bound holds under assumptions,
 what breaks them is told with its numbers. The adaptive scheduler takes its recovery periods and thresholds from here.
 """
 
+from freshtide.guarantees.competitiveness import (
+    EagerLoad,
+    best_choice,
+    eager_breaches,
+    eager_factor,
+    penalty_breaches,
+    penalty_factor,
+    proportion,
+)
 from freshtide.guarantees.limits import Unavoidable, unavoidable_staleness
 from freshtide.guarantees.recovery import fastest_recovery, joint_recovery
 from freshtide.guarantees.reservations import (
@@ -18,20 +27,47 @@ from freshtide.guarantees.reservations import (
     total_utilisation,
     tracks_needed,
 )
+from freshtide.guarantees.stretch import (
+    Group,
+    GroupedLoad,
+    grouped_breaches,
+    least_weighted_staleness,
+    staleness_bound,
+    stretch_bound,
+    waiting_bound,
+    waiting_breaches,
+    weighted_staleness_bound,
+)
 
 __all__ = [
     "Breach",
+    "EagerLoad",
+    "Group",
+    "GroupedLoad",
     "Reserved",
     "Unavoidable",
+    "best_choice",
     "breaches",
+    "eager_breaches",
+    "eager_factor",
     "fastest_recovery",
+    "grouped_breaches",
     "joint_recovery",
+    "least_weighted_staleness",
+    "penalty_breaches",
+    "penalty_factor",
+    "proportion",
     "recovery_time",
     "recovery_times",
     "response_bounds",
+    "staleness_bound",
     "staleness_bounds",
+    "stretch_bound",
     "tardiness_bounds",
     "total_utilisation",
     "tracks_needed",
     "unavoidable_staleness",
+    "waiting_bound",
+    "waiting_breaches",
+    "weighted_staleness_bound",
 ]

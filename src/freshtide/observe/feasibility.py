@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from freshtide.catalog import Catalog
+from freshtide.core.costs import CostModel
 from freshtide.core.errors import ProjectError
 from freshtide.guarantees import breaches
 from freshtide.observe.demands import demands_of
@@ -13,9 +14,9 @@ from freshtide.scheduling.states import ASSUMED_PERIOD
 
 
 def require_tracks(project: Project, catalog: Catalog) -> None:
-    """Refuse to run if the tables whose costs have been learnt do not fit.
+    """Refuse to run if the tables do not fit.
 
-    What a table costs that has never been updated is not known: it must be allowed to be learnt.
+    What a table costs that has never been updated is not known: where costs count, it must be allowed to be learnt.
     """
     settings = project.settings
     if settings.policy.adaptive is not None:
@@ -23,15 +24,19 @@ def require_tracks(project: Project, catalog: Catalog) -> None:
         if broken := breaches(reservations(known, settings.policy.adaptive, settings.tracks), settings.tracks):
             raise ProjectError(not_to_be_kept(broken))
         return
+    allocation, tracks = settings.policy.allocation, settings.tracks
     loads = []
     rows = catalog.tables.all()
     for table in project.graph.values():
         row = rows.get(table.name)
-        if row is not None and row.status == "active" and row.cost.weight > 0.0:
+        if row is not None and row.status != "active":
+            continue
+        cost = CostModel() if row is None else row.cost
+        if cost.weight > 0.0 or not allocation.weighs_costs:
             period = table.period or ASSUMED_PERIOD
-            loads.append(Load(table=table.name, period=period, execution=row.cost.expected(period)))
+            loads.append(Load(table=table.name, period=period, execution=cost.expected(period)))
     if not loads:
         return
-    shortage = settings.policy.allocation.partition(loads, settings.tracks).shortage
+    shortage = allocation.partition(loads, tracks).shortage
     if shortage is not None:
-        raise ProjectError([too_few_tracks(shortage)])
+        raise ProjectError([too_few_tracks(allocation, shortage)])

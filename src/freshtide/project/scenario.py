@@ -81,8 +81,9 @@ def _require_tracks(scenario: Scenario, file: YamlFile) -> None:
     simulation = Simulation(scenario.workload, scenario.policy, tracks=scenario.tracks)
     if simulation.scheduler.breaches:
         raise ProjectError(not_to_be_kept(simulation.scheduler.breaches, file.origin(("scheduler",))))
-    if simulation.scheduler.shortage is not None:
-        raise ProjectError([too_few_tracks(simulation.scheduler.shortage, file.origin(("scheduler",)))])
+    shortage = simulation.scheduler.shortage
+    if shortage is not None:
+        raise ProjectError([too_few_tracks(scenario.policy.allocation, shortage, file.origin(("scheduler",)))])
 
 
 def _line(problem: Problem) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -17,12 +17,13 @@ from freshtide.project.validation import (
     PositiveDuration,
     Written,
     check,
+    chosen,
     plain,
     understood,
     wrong,
 )
 from freshtide.project.yamlfile import KeyPath
-from freshtide.simulation import Lateness, SimulatedTable, Stream
+from freshtide.simulation import Lateness, Pattern, SimulatedTable, Stream
 
 _TABLES: KeyPath = ("tables",)
 _GROUPS: KeyPath = ("groups",)
@@ -30,6 +31,7 @@ _FORMS = (
     "Write a stream like {period: 100, alpha: 1, beta: 0.1} or {arrivals: [[4, 3], [7, 7]], alpha: 1}, "
     "a view like {sources: [a, b], alpha: 1}."
 )
+_PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 _PERIODIC = ("phase", "jitter", "late", "outages")
 
 
@@ -89,14 +91,17 @@ def _wrong_kind(name: str, written: _WrittenTable, place: Place) -> list[Problem
     """A table has sources, or files each period, or files at given moments."""
     given = written.model_fields_set
     if written.sources is not None:
-        misplaced = [key for key in ("period", "arrivals", *_PERIODIC) if key in given]
+        misplaced = [key for key in ("period", "pattern", "arrivals", *_PERIODIC) if key in given]
         why = "has sources, and is updated when they are"
     elif written.arrivals is not None:
-        misplaced = [key for key in _PERIODIC if key in given]
+        misplaced = [key for key in ("pattern", *_PERIODIC) if key in given]
         why = "has its arrivals listed"
     elif written.period is None:
         message = f"'{name}' has neither a stream nor sources."
         return [Problem(message=message, origin=place((*_TABLES, name)), way_out=_FORMS)]
+    elif written.pattern != "periodic":
+        misplaced = [key for key in _PERIODIC if key in given]
+        why = f"is {written.pattern}, and files are stamped when they come"
     else:
         return []
     return [
@@ -144,6 +149,7 @@ def _stream(written: _WrittenTable) -> Stream:
         period = max(stamps) / len(stamps) or 1.0
     return Stream(
         period=period,
+        pattern=written.pattern,
         phase=written.phase,
         jitter=written.jitter,
         late=None if written.late is None else Lateness(share=written.late.share, by=written.late.by),
@@ -275,6 +281,7 @@ class _WrittenLate(Written):
 class _WrittenTable(Written):
     sources: list[str] | None = Field(default=None, min_length=1)
     period: PositiveDuration | None = None
+    pattern: Annotated[Pattern, BeforeValidator(lambda value: chosen(value, _PATTERNS, "a pattern"))] = "periodic"
     phase: Duration = 0.0
     jitter: Duration = 0.0
     late: _WrittenLate | None = None

@@ -16,11 +16,13 @@ from freshtide.project import adaptivescheduler
 from freshtide.project.validation import Place, Written, check, chosen, wrong
 from freshtide.project.yamlfile import KeyPath, parse_yaml
 from freshtide.scheduling import (
+    BATCHING,
     ORDERINGS,
     PRP,
     Allocation,
     EdfPartitioned,
     GlobalAllocation,
+    GroupAndRun,
     Inheritance,
     MaxInheritance,
     MaxPlusInheritance,
@@ -31,6 +33,7 @@ from freshtide.scheduling import (
     SumInheritance,
     adaptive_policy,
 )
+from freshtide.scheduling.orderings import Myopic
 
 _HERE: KeyPath = ("scheduler",)
 _DEFAULT = Policy()
@@ -59,12 +62,12 @@ def parse_scheduler(text: str, origin: Origin) -> tuple[Policy | None, list[Prob
     return read_policy(value, lambda _: origin)
 
 
-def too_few_tracks(shortage: Shortage, origin: Origin | None = None) -> Problem:
+def too_few_tracks(allocation: Allocation, shortage: Shortage, origin: Origin | None = None) -> Problem:
     """What to say where an allocation cannot keep what it promises."""
-    others = ", ".join(name for name in _ALLOCATIONS if name != EdfPartitioned.name)
+    others = ", ".join(name for name in _ALLOCATIONS if name not in _PROMISING)
     enough = "" if shortage.tracks_needed is None else f"{shortage.tracks_needed} tracks would do. "
     return Problem(
-        message=f"{EdfPartitioned.name} is not possible: {shortage.reason}.",
+        message=f"{allocation.name} is not possible: {shortage.reason}.",
         origin=origin,
         way_out=f"{enough}Other allocations work with any number of tracks: {others}.",
     )
@@ -84,6 +87,8 @@ _NAMED: Mapping[str, Callable[[], Policy]] = {
     Proportional.name: lambda: Policy(allocation=Proportional()),
     _PRP: lambda: PRP,
     adaptivescheduler.NAME: adaptive_policy,
+    # The name stands for the whole algorithm (Bateni et al. 2009, figure 2).
+    GroupAndRun.name: lambda: Policy(ordering=Myopic.name, allocation=GroupAndRun(), inheritance=NoInheritance()),
 }
 """All that a single word can choose."""
 
@@ -106,7 +111,9 @@ def _named(values: Mapping[object, object], place: Place) -> tuple[Policy | None
 def _in_parts(values: Mapping[object, object], place: Place) -> tuple[Policy | None, list[Problem]]:
     written, problems = check(_WrittenPolicy, values, place, within=_HERE)
     allocation, more = _allocation(values.get("allocation", _DEFAULT.allocation.name), place)
-    if written is None or allocation is None:
+    if written is not None:
+        more += _chopped_batches(written, place)
+    if written is None or allocation is None or more:
         return None, problems + more
     policy = Policy(
         ordering=written.ordering,
@@ -117,6 +124,18 @@ def _in_parts(values: Mapping[object, object], place: Place) -> tuple[Policy | N
         seed=written.seed,
     )
     return policy, []
+
+
+def _chopped_batches(written: _WrittenPolicy, place: Place) -> list[Problem]:
+    if written.ordering not in BATCHING or "chopping" not in written.model_fields_set or written.chopping is None:
+        return []
+    return [
+        Problem(
+            message=f"'{written.ordering}' loads all that is pending at once, so its updates cannot be chopped.",
+            origin=place((*_HERE, "chopping")),
+            way_out=f"Take 'chopping' out, or choose another ordering: {', '.join(sorted(set(ORDERINGS) - BATCHING))}.",
+        )
+    ]
 
 
 def _allocation(value: object, place: Place) -> tuple[Allocation | None, list[Problem]]:
@@ -167,11 +186,19 @@ class _WrittenProportional(_WrittenAllocation):
         return Proportional(aggressive=self.aggressive, tracks=self.tracks, k=self.k, measure=self.measure)
 
 
+class _WrittenGroupAndRun(_WrittenAllocation):
+    def allocation(self) -> Allocation:
+        return GroupAndRun()
+
+
 _ALLOCATIONS: Mapping[str, type[_WrittenAllocation]] = {
     GlobalAllocation.name: _WrittenGlobal,
     EdfPartitioned.name: _WrittenEdfPartitioned,
     Proportional.name: _WrittenProportional,
+    GroupAndRun.name: _WrittenGroupAndRun,
 }
+_PROMISING = (EdfPartitioned.name, GroupAndRun.name)
+"""Those that need enough tracks to keep what they promise."""
 _INHERITANCES: Mapping[str, Inheritance] = {
     inheritance.name: inheritance for inheritance in (NoInheritance(), SumInheritance(), MaxInheritance())
 }

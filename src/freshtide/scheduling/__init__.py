@@ -10,6 +10,7 @@ from freshtide.scheduling.allocations import (
     Allocation,
     EdfPartitioned,
     GlobalAllocation,
+    GroupAndRun,
     Lane,
     Load,
     Partition,
@@ -27,7 +28,7 @@ from freshtide.scheduling.inheritance import (
     SumInheritance,
 )
 from freshtide.scheduling.named import PRP, adaptive_policy
-from freshtide.scheduling.orderings import ORDERINGS, Ordering
+from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Ordering
 from freshtide.scheduling.policy import ALLOCATIONS, INHERITANCES, Policy
 from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduler import Scheduler, TableView
@@ -36,6 +37,7 @@ from freshtide.scheduling.states import ScheduledTable
 
 __all__ = [
     "ALLOCATIONS",
+    "BATCHING",
     "INHERITANCES",
     "ORDERINGS",
     "PRP",
@@ -45,6 +47,7 @@ __all__ = [
     "Candidate",
     "EdfPartitioned",
     "GlobalAllocation",
+    "GroupAndRun",
     "Inheritance",
     "Lane",
     "Load",

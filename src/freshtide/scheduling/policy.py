@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from freshtide.scheduling.adaptive.settings import Adaptive
-from freshtide.scheduling.allocations import Allocation, EdfPartitioned, GlobalAllocation, Proportional
+from freshtide.scheduling.allocations import Allocation, EdfPartitioned, GlobalAllocation, GroupAndRun, Proportional
 from freshtide.scheduling.inheritance import (
     Inheritance,
     MaxInheritance,
@@ -13,10 +13,10 @@ from freshtide.scheduling.inheritance import (
     NoInheritance,
     SumInheritance,
 )
-from freshtide.scheduling.orderings import ORDERINGS
+from freshtide.scheduling.orderings import BATCHING, ORDERINGS
 
-ALLOCATIONS: dict[str, type[GlobalAllocation] | type[EdfPartitioned] | type[Proportional]] = {
-    allocation.name: allocation for allocation in (GlobalAllocation, EdfPartitioned, Proportional)
+ALLOCATIONS: dict[str, type[GlobalAllocation] | type[EdfPartitioned] | type[Proportional] | type[GroupAndRun]] = {
+    allocation.name: allocation for allocation in (GlobalAllocation, EdfPartitioned, Proportional, GroupAndRun)
 }
 INHERITANCES: dict[str, type[NoInheritance] | type[SumInheritance] | type[MaxInheritance] | type[MaxPlusInheritance]]
 INHERITANCES = {
@@ -35,7 +35,7 @@ class Policy:
     allocation: Allocation = field(default_factory=Proportional)
     inheritance: Inheritance = field(default_factory=MaxInheritance)
     chopping: float | None = 3.0
-    """An update loads at most so many periods (section 3.4); None for all that is there."""
+    """An update loads at most so many periods (section 3.4); None for all that is there, as with `myopic`."""
     repartition: float = 1.5
     """Tables are shared out anew when the cost of one has grown or shrunk by more than this factor."""
     seed: int = 0
@@ -48,3 +48,5 @@ class Policy:
             raise ValueError(f"There is no ordering '{self.ordering}'; there are {', '.join(ORDERINGS)}.")
         if self.chopping is not None and self.chopping < 1.0:
             raise ValueError(f"Chopping is at least 1 period, not {self.chopping:g}.")
+        if self.ordering in BATCHING:
+            object.__setattr__(self, "chopping", None)

@@ -1,20 +1,24 @@
 """Virtual time: workloads, the scheduler driven by simulated events, staleness integrated exactly, experiments."""
 
 from freshtide.simulation.engine import CompletedUpdate, Simulation, without_contention
-from freshtide.simulation.results import Result, relative_lateness
+from freshtide.simulation.flowtimes import Flow
+from freshtide.simulation.results import Result, WarehouseFlow, relative_lateness
 from freshtide.simulation.search import least_weighted_staleness
 from freshtide.simulation.staleness import Staleness
-from freshtide.simulation.workload import Lateness, SimulatedTable, Slowdown, Stream, Workload
+from freshtide.simulation.workload import Lateness, Pattern, SimulatedTable, Slowdown, Stream, Workload
 
 __all__ = [
     "CompletedUpdate",
+    "Flow",
     "Lateness",
+    "Pattern",
     "Result",
     "SimulatedTable",
     "Simulation",
     "Slowdown",
     "Staleness",
     "Stream",
+    "WarehouseFlow",
     "Workload",
     "least_weighted_staleness",
     "relative_lateness",

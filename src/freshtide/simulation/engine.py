@@ -15,7 +15,7 @@ from freshtide.core.events import DataArrived, Event, TimerFired, UpdateFinished
 from freshtide.scheduling import GlobalAllocation, Policy, ScheduledTable, Scheduler
 from freshtide.simulation.results import Result
 from freshtide.simulation.staleness import StalenessRecord
-from freshtide.simulation.streams import Arrival, arrivals
+from freshtide.simulation.streams import Arrival, files_of
 from freshtide.simulation.workload import SimulatedTable, Workload
 
 # In the heap, where the end of an update has the number of its track.
@@ -171,19 +171,18 @@ def without_contention(workload: Workload, policy: Policy) -> Simulation:
 
 def _running(table: SimulatedTable, seed: int) -> _Running:
     # Each table draws from its own numbers: its n-th update takes as long under any policy.
-    name = f"{seed}/{table.name}"
     record = StalenessRecord()
     late = table.stream.late if table.stream is not None else None
     return _Running(
         name=table.name,
         alpha=table.alpha,
         beta=table.beta,
-        draw=random.Random(name).random,
+        draw=random.Random(f"{seed}/{table.name}").random,
         lateness=0.0 if late is None else late.by,
         record=record,
         note_moment=record.moments.append,
         note_freshness=record.freshnesses.append,
-        files=iter(()) if table.stream is None else arrivals(table.stream, random.Random(f"{name}/arrivals")),
+        files=files_of(table, seed),
     )
 
 

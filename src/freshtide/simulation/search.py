@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from dataclasses import dataclass
 from functools import cache
 
-from freshtide.simulation.streams import arrivals
+from freshtide.simulation.streams import files_of
 from freshtide.simulation.workload import SimulatedTable, Workload
 
 _Running = tuple[tuple[float, int, float], ...]
@@ -53,10 +52,7 @@ def least_weighted_staleness(workload: Workload, *, tracks: int, horizon: float)
 
 
 def _files(table: SimulatedTable, seed: int, horizon: float) -> tuple[tuple[float, float], ...]:
-    if table.stream is None:
-        return ()
-    rng = random.Random(f"{seed}/{table.name}/arrivals")
-    return tuple(itertools.takewhile(lambda file: file[0] <= horizon, arrivals(table.stream, rng)))
+    return tuple(itertools.takewhile(lambda file: file[0] <= horizon, files_of(table, seed)))
 
 
 def _search(instance: _Instance) -> float:

@@ -28,7 +28,7 @@ class StalenessRecord:
             since, freshness = moment, reached
         starts.append(since - freshness)
         ends.append(now - freshness)
-        return Staleness(starts=starts, ends=ends, updates=len(self.moments))
+        return Staleness(starts=starts, ends=ends, moments=self.moments, freshnesses=self.freshnesses)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,14 @@ class Staleness:
 
     starts: Sequence[float]
     ends: Sequence[float]
-    updates: int
+    moments: Sequence[float]
+    """When updates ended: one piece ends there and the next begins."""
+    freshnesses: Sequence[float]
+    """How far each of them took the table."""
+
+    @property
+    def updates(self) -> int:
+        return len(self.moments)
 
     @property
     def area(self) -> float:

@@ -7,16 +7,28 @@ import itertools
 import random
 from collections.abc import Iterator
 
-from freshtide.simulation.workload import Stream
+from freshtide.simulation.adversary import adversarial
+from freshtide.simulation.workload import SimulatedTable, Stream
 
 Arrival = tuple[float, float]
 """Moment and time stamp."""
+
+
+def files_of(table: SimulatedTable, seed: int) -> Iterator[Arrival]:
+    """What arrives for a table in a run with this seed: always the same, whoever asks. Nothing for a view."""
+    if table.stream is None:
+        return iter(())
+    return arrivals(table.stream, random.Random(f"{seed}/{table.name}/arrivals"))
 
 
 def arrivals(stream: Stream, rng: random.Random) -> Iterator[Arrival]:
     """The files of a stream in the order of their arrival, for ever or as long as they are listed."""
     if stream.arrivals is not None:
         return iter(sorted(stream.arrivals))
+    if stream.pattern == "quasiperiodic":
+        return ((due, due) for due in _quasiperiodic(stream.period, rng))
+    if stream.pattern == "adversarial":
+        return ((due, due) for due in adversarial(stream.period, rng))
     if not stream.jitter and stream.late is None and not stream.outages:
         return ((due, due) for due in _due(stream))
     return _in_order(_disturbed(stream, rng))
@@ -26,6 +38,10 @@ def _due(stream: Stream) -> Iterator[float]:
     # What is stamped 0 is there already: all tables start with that freshness.
     first = stream.phase if stream.phase > 0 else stream.period
     return (first + number * stream.period for number in itertools.count())
+
+
+def _quasiperiodic(period: float, rng: random.Random) -> Iterator[float]:
+    return itertools.accumulate(rng.uniform(0.5 * period, period) for _ in itertools.count())
 
 
 def _disturbed(stream: Stream, rng: random.Random) -> Iterator[tuple[float, Arrival]]:

@@ -6,6 +6,9 @@ import graphlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
+
+Pattern = Literal["periodic", "quasiperiodic", "adversarial"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +21,12 @@ class Lateness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """The data of a base table: a file each period, or files at given moments. A file is stamped when it is due."""
+    """The data of a base table: files in a pattern, or at given moments. A file is stamped when it is due."""
 
     period: float
+    pattern: Pattern = "periodic"
+    """When files are due: each period; or with distances drawn uniformly from half a period to a whole one (Bateni et
+    al. 2009, section 1); or as an adversary would have it (`simulation/adversary.py`), the period being his scale."""
     phase: float = 0.0
     jitter: float = 0.0
     """A file comes up to so many seconds after it is due."""
@@ -28,7 +34,13 @@ class Stream:
     outages: tuple[tuple[float, float], ...] = ()
     """What is due in such an interval comes when it ends."""
     arrivals: tuple[tuple[float, float], ...] | None = None
-    """(moment, time stamp) of every file, instead of one each period."""
+    """(moment, time stamp) of every file, instead of a pattern."""
+
+    def __post_init__(self) -> None:
+        if self.pattern == "periodic":
+            return
+        if self.phase or self.jitter or self.late or self.outages or self.arrivals is not None:
+            raise ValueError(f"A stream that is {self.pattern} comes as it is: only periodic ones can be disturbed.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,11 @@
-"""Allocations: which track an update may run on (Golab et al. 2011, section 3.2). One file each."""
+"""Allocations: which track an update may run on (Golab et al. 2011, section 3.2; Bateni et al. 2009, section 4).
+
+One file each.
+"""
 
 from freshtide.scheduling.allocations.all_tracks import GlobalAllocation
 from freshtide.scheduling.allocations.edf_partitioned import EdfPartitioned
+from freshtide.scheduling.allocations.group_and_run import GroupAndRun
 from freshtide.scheduling.allocations.partition import (
     Allocation,
     Lane,
@@ -18,6 +22,7 @@ __all__ = [
     "Allocation",
     "EdfPartitioned",
     "GlobalAllocation",
+    "GroupAndRun",
     "Lane",
     "Load",
     "Partition",

@@ -12,6 +12,7 @@ class GlobalAllocation:
     """Any update may run on any track (Golab et al. 2011, section 3.2)."""
 
     name: ClassVar[str] = "global"
+    weighs_costs: ClassVar[bool] = False
 
     def partition(self, loads: Sequence[Load], tracks: int) -> Partition:
         lane = Lane(label="any track", own=mask(range(tracks)))

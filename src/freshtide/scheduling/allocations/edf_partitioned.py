@@ -22,6 +22,7 @@ class EdfPartitioned:
 
     aggressive: bool = False
     name: ClassVar[str] = "edf-partitioned"
+    weighs_costs: ClassVar[bool] = True
 
     def partition(self, loads: Sequence[Load], tracks: int) -> Partition:
         homes = _packed(loads)

@@ -65,6 +65,11 @@ class Allocation(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def weighs_costs(self) -> bool:
+        """Whether it depends on what updates take, which has to be learnt, and not on periods alone."""
+        ...
+
     def partition(self, loads: Sequence[Load], tracks: int) -> Partition: ...
 
 

@@ -28,6 +28,7 @@ class Proportional:
     measure: Literal["execution", "period"] = "execution"
     """What is compared with that: the execution time, as the paper says, or the period, as its example does."""
     name: ClassVar[str] = "proportional"
+    weighs_costs: ClassVar[bool] = True
 
     def partition(self, loads: Sequence[Load], tracks: int) -> Partition:
         clusters = self.clusters(loads)

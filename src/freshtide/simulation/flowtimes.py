@@ -1,0 +1,113 @@
+"""How long data was on its way into the tables, in proportion to how long it had been gathered (Bateni et al. 2009, 2).
+
+An update, in the sense of the paper, is what one file brings: the data from the time stamp before to its own, and this
+distance is its length. It flows from the beginning of that interval until the table's freshness reaches its end. What
+one update of the warehouse loads is a batch. All of it follows from when freshness moved and from the files that had
+arrived by the end of a run.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from freshtide.simulation.staleness import Staleness
+from freshtide.simulation.streams import Arrival, files_of
+from freshtide.simulation.workload import SimulatedTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """One table's updates over a whole run."""
+
+    stretch: float | None
+    """The largest flow time through length (section 2.1); None if no update was completed."""
+    low: float
+    """LOW: the sum of the squared lengths. Half of it bounds the area under staleness from below (section 2.2)."""
+    penalty: float
+    """The sum of the squared flow times of batches. Half of it bounds that area from above, up to the last batch."""
+
+
+def flows(
+    tables: Sequence[SimulatedTable], staleness: Mapping[str, Staleness], *, seed: int, end: float
+) -> dict[str, Flow]:
+    """The flow of each table of a run that lasted until `end`."""
+    by_name = {table.name: table for table in tables}
+    arrived = {table.name: _arrived(table, seed, end) for table in tables if table.stream is not None}
+    found = {}
+    for table in tables:
+        stamps = _stamps(_bases(table, by_name), arrived)
+        curve = staleness[table.name]
+        found[table.name] = Flow(stretch=_stretch(stamps, curve), low=_low(stamps), penalty=_penalty(curve))
+    return found
+
+
+def _arrived(table: SimulatedTable, seed: int, end: float) -> list[Arrival]:
+    return list(itertools.takewhile(lambda file: file[0] <= end, files_of(table, seed)))
+
+
+def _bases(table: SimulatedTable, by_name: Mapping[str, SimulatedTable]) -> list[str]:
+    """The base tables that a table is computed from; a base table is its own."""
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    open_ = [table]
+    while open_:
+        current = open_.pop()
+        if current.name in seen:
+            continue
+        seen.add(current.name)
+        if current.stream is not None:
+            found[current.name] = None
+        open_ += [by_name[source] for source in current.sources]
+    return list(found)
+
+
+def _stamps(bases: Sequence[str], arrived: Mapping[str, Sequence[Arrival]]) -> list[float]:
+    """The ends of a table's updates, ascending.
+
+    A view could at best be as fresh as the least fresh of its base tables: each movement of that ideal trailing edge
+    is an update of the view.
+    """
+    if len(bases) == 1:
+        return sorted({stamp for _, stamp in arrived[bases[0]] if stamp > 0.0})
+    newest = dict.fromkeys(bases, 0.0)
+    edges: list[float] = []
+    for _, base, stamp in heapq.merge(*(_labelled(base, arrived[base]) for base in bases)):
+        newest[base] = max(newest[base], stamp)
+        edge = min(newest.values())
+        if edge > (edges[-1] if edges else 0.0):
+            edges.append(edge)
+    return edges
+
+
+def _labelled(base: str, files: Sequence[Arrival]) -> Iterator[tuple[float, str, float]]:
+    return ((moment, base, stamp) for moment, stamp in files)
+
+
+def _low(stamps: Sequence[float]) -> float:
+    return sum((end - start) ** 2 for start, end in itertools.pairwise([0.0, *stamps]))
+
+
+def _stretch(stamps: Sequence[float], curve: Staleness) -> float | None:
+    largest: float | None = None
+    intervals = itertools.pairwise([0.0, *stamps])
+    interval = next(intervals, None)
+    for moment, freshness in zip(curve.moments, curve.freshnesses, strict=True):
+        while interval is not None and interval[1] <= freshness:
+            start, end = interval
+            stretch = (moment - start) / (end - start)
+            largest = stretch if largest is None else max(largest, stretch)
+            interval = next(intervals, None)
+    return largest
+
+
+def _penalty(curve: Staleness) -> float:
+    """A batch begins where the table's freshness was before, so that it flowed for as long as the table was stale."""
+    total, before = 0.0, 0.0
+    for moment, freshness in zip(curve.moments, curve.freshnesses, strict=True):
+        if freshness > before:
+            total += (moment - before) ** 2
+            before = freshness
+    return total
