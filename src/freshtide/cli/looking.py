@@ -22,6 +22,7 @@ from freshtide.observe import (
     RowCount,
     count_rows,
     feed_healths,
+    kept_bounds,
     select_tables,
     warehouse_status,
 )
@@ -51,6 +52,7 @@ def status(
         going_on = RunLock(Places(loaded).lock).holder() is not None
         now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen, run_going_on=going_on)
         healths = feed_healths(loaded, catalog, now.at, run_going_on=going_on)
+        bounds = kept_bounds(loaded, catalog, now.at, run_going_on=going_on)
         counted: list[RowCount] = []
         if counts:
             from freshtide.storage import Store
@@ -61,13 +63,21 @@ def status(
     if as_json:
         shown = now.as_json()
         shown["feeds"] = feeds_json(now.feeds, healths)
+        for table in shown["tables"]:
+            kept = bounds.get(table["name"])
+            table["promise"] = None if kept is None else kept.as_json()
         if counts:
             shown["counts"] = [_count_json(count) for count in counted]
         print_json(shown)
     elif counts:
         console.print(counts_table(counted))
     else:
-        console.print(status_table(now, width=console.width))
+        console.print(status_table(now, width=console.width, bounds=bounds))
+        for kept in bounds.values():
+            if kept.is_broken and kept.table in chosen:
+                most, bound = duration(kept.observed), duration(kept.bound)
+                told = f"'{kept.table}' got {most} stale, and {bound} were promised. {' '.join(kept.defects)}"
+                console.print(f"[red]●[/red] {escape(told)}", soft_wrap=True)
         if now.trouble:
             console.print(f"[yellow]{now.trouble}: `freshtide feeds` tells why.[/yellow]")
         for health in healths.values():

@@ -3,16 +3,18 @@
 Nothing here changes anything, and nothing needs Spark, so looking on is quick and safe while a warehouse runs.
 """
 
+from freshtide.observe.bounds import Demand
 from freshtide.observe.counts import RowCount, count_rows
 from freshtide.observe.curves import TableCurve, staleness_curves
 from freshtide.observe.demands import Demands, demands_of
 from freshtide.observe.explanations import Explanation, explain
 from freshtide.observe.feasibility import require_tracks
 from freshtide.observe.health import FeedHealth, HealthState, feed_healths, outage_story
+from freshtide.observe.keeping import KeptBound, kept_bounds
 from freshtide.observe.places import Places
 from freshtide.observe.planning import Plan, PlannedTable, Work, plan_of
 from freshtide.observe.prediction import Prediction, WarehouseModel, predict, warehouse_model
-from freshtide.observe.promises import Assurance, Demand, Promise, promises
+from freshtide.observe.promises import Assurance, Promise, promises
 from freshtide.observe.recommendation import Recommendation, recommend
 from freshtide.observe.remedies import Remedy, remedies
 from freshtide.observe.replay import Difference, Replay, TraceError, replay_trace
@@ -32,6 +34,7 @@ __all__ = [
     "FeedReport",
     "FeedRhythm",
     "HealthState",
+    "KeptBound",
     "KnownBy",
     "Places",
     "Plan",
@@ -57,6 +60,7 @@ __all__ = [
     "demands_of",
     "explain",
     "feed_healths",
+    "kept_bounds",
     "outage_story",
     "plan_of",
     "predict",

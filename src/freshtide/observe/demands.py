@@ -15,7 +15,7 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.health import Rhythm
 from freshtide.core.instants import seconds
 from freshtide.core.tables import Feed, Table
-from freshtide.observe.promises import Demand
+from freshtide.observe.bounds import Demand
 from freshtide.observe.rhythms import rhythm_of
 from freshtide.observe.standing import beginning_of
 from freshtide.project import Project

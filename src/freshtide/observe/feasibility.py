@@ -6,8 +6,8 @@ from freshtide.catalog import Catalog
 from freshtide.core.costs import CostModel
 from freshtide.core.errors import ProjectError
 from freshtide.guarantees import breaches
+from freshtide.observe.bounds import reservations
 from freshtide.observe.demands import demands_of
-from freshtide.observe.promises import reservations
 from freshtide.project import Project, not_to_be_kept, too_few_tracks
 from freshtide.scheduling import Load
 from freshtide.scheduling.states import ASSUMED_PERIOD

@@ -17,8 +17,9 @@ from freshtide.core.files import FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Feed, Table
 from freshtide.feeds import FolderWatcher, SettledFile
+from freshtide.observe.bounds import Demand
 from freshtide.observe.demands import Demands
-from freshtide.observe.promises import Assurance, Demand, Promise, promises
+from freshtide.observe.promises import Assurance, Promise, promises
 from freshtide.observe.remedies import Remedy, remedies
 from freshtide.observe.status import is_behind
 from freshtide.project import Project

@@ -9,8 +9,10 @@ from typing import Any
 
 from freshtide.core.durations import format_duration
 from freshtide.guarantees import total_utilisation
-from freshtide.observe.promises import Assurance, Demand, Promise, promises, reservations, sources_first
-from freshtide.scheduling import Adaptive, Policy, adaptive_policy
+from freshtide.observe.bounds import Demand, reservations, sources_first
+from freshtide.observe.promises import Assurance, Promise, promises
+from freshtide.scheduling import Adaptive, GroupAndRun, NoInheritance, Policy, adaptive_policy
+from freshtide.scheduling.orderings import Myopic
 
 # More than that nobody would add to a machine at once, and each number is tried.
 _MOST_MORE_TRACKS = 64
@@ -58,7 +60,10 @@ class Remedy:
         return changed, policy if self.scheduler is None else SCHEDULERS[self.scheduler], self.tracks or tracks
 
 
-SCHEDULERS = {"adaptive": adaptive_policy()}
+SCHEDULERS = {
+    "adaptive": adaptive_policy(),
+    GroupAndRun.name: Policy(ordering=Myopic.name, allocation=GroupAndRun(), inheritance=NoInheritance()),
+}
 """Those that promise something, by the name to write."""
 
 

@@ -13,7 +13,7 @@ from freshtide.observe.standing import scheduler_from
 from freshtide.observe.traces import Continuation, TracedDecision, TraceLine, read_line, written_commands
 from freshtide.scheduling import Beginning, Scheduler, TableView
 
-_BEGINS = '{"begins":'
+_BEGINS = b'{"begins":'
 
 
 class TraceError(UsageError):
@@ -80,22 +80,41 @@ def traced_look(path: Path, table: str) -> TableView | None:
 
     None where that cannot be told: there is no such trace, or the run began in a file before this one.
     """
+    beginning, *others = _last_run(path) or [""]
     try:
-        lines = list(_texts(path))
-        begun = max((at for at, (_, text) in enumerate(lines) if text.startswith(_BEGINS)), default=None)
-        if begun is None:
+        begun = _read(beginning, _Place(path, 1))
+        if not isinstance(begun, Beginning) or all(known.name != table for known in begun.tables):
             return None
-        said = [(place, _read(text, place)) for place, text in lines[begun:]]
-        beginning = said[0][1]
-        if not isinstance(beginning, Beginning) or all(known.name != table for known in beginning.tables):
-            return None
-        player = _Player(beginning)
-        for place, decision in said[1:]:
+        player = _Player(begun)
+        for number, text in enumerate(others, start=2):
+            decision = _read(text, _Place(path, number))
             if isinstance(decision, TracedDecision):
-                player.decide(decision, place)
+                player.decide(decision, _Place(path, number))
     except TraceError:
         return None
     return player.scheduler.look(table)
+
+
+def last_beginning(path: Path) -> Beginning | None:
+    """What the last run in a trace file started from; None if that is not in this file."""
+    lines = _last_run(path)
+    try:
+        begun = _read(lines[0], _Place(path, 1)) if lines else None
+    except TraceError:
+        return None
+    return begun if isinstance(begun, Beginning) else None
+
+
+def _last_run(path: Path) -> list[str]:
+    """The whole lines of the last run that begins in a file."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return []
+    # Within a line quotes are escaped, so that nothing else looks like this.
+    begun = text.rfind(_BEGINS)
+    whole = text.rfind(b"\n") + 1
+    return [] if begun < 0 else text[begun:whole].decode("utf-8", errors="replace").splitlines()
 
 
 class _Player:
