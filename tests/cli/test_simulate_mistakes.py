@@ -8,7 +8,7 @@ from .scenarios import Terminal
 
 KEYS = "Known: groups, horizon, scheduler, seed, slowdown, tables, tracks, variability."
 TABLE_KEYS = (
-    "Known: alpha, arrivals, beta, jitter, late, outages, pattern, period, phase, priority, sources, target_lag."
+    "Known: alpha, arrivals, beta, cost, jitter, late, outages, pattern, period, phase, priority, sources, target_lag."
 )
 FORMS = (
     "Write a stream like {period: 100, alpha: 1, beta: 0.1} or {arrivals: [[4, 3], [7, 7]], alpha: 1}, "
@@ -52,7 +52,7 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
             ONE + "scheduler:\n  ordering: max_benefit\n",
             [
                 "5: 'max_benefit' is not an ordering. Did you mean 'max-benefit'? "
-                "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random."
+                "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random, shortest-period."
             ],
         ),
         (

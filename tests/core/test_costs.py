@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from freshtide.core.costs import CostModel
+from freshtide.core.costs import CostModel, GivenCost
 
 COEFFICIENTS = st.floats(0.01, 100.0)
 SIZES = st.lists(st.floats(1.0, 10_000.0), min_size=2, max_size=40)
@@ -69,3 +69,26 @@ def test_observing_leaves_the_model_before_as_it_was() -> None:
     before = CostModel.given(1.0, 0.0)
     before.observed(10.0, 99.0)
     assert before.expected(10.0) == 1.0
+
+
+def test_an_update_takes_at_most_what_the_slow_ones_took() -> None:
+    """Uniform between 0.8 and 1.2 times what is expected."""
+    model = CostModel.learnt_from((10.0, 2.0 * (0.8 + 0.1 * (number % 5))) for number in range(50))
+    assert 2.4 <= model.longest(10.0) <= 3.0
+
+
+def test_a_single_slow_update_is_not_expected_for_ever() -> None:
+    quick = [(10.0, 1.0)] * 20
+    just_now = CostModel.learnt_from([*quick, (10.0, 9.0)])
+    long_ago = CostModel.learnt_from([*quick, (10.0, 9.0), *quick, *quick])
+    assert just_now.longest(10.0) > 5.0
+    assert long_ago.longest(10.0) < 2.0
+
+
+def test_the_first_update_says_nothing_about_how_others_stray() -> None:
+    model = CostModel.learnt_from([(10.0, 5.0)])
+    assert model.longest(10.0) == model.expected(10.0) == 5.0
+
+
+def test_a_given_cost_strays_by_its_variability() -> None:
+    assert GivenCost(1.0, 0.1, 0.5).longest(10.0) == 3.0

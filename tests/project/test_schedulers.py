@@ -20,7 +20,10 @@ from freshtide.scheduling import (
     SumInheritance,
 )
 
-NAMES = "edf, edf-p, edf-partitioned, fifo, global, group-and-run, lookahead, max-benefit, myopic, proportional, random"
+NAMES = (
+    "adaptive, edf, edf-p, edf-partitioned, fifo, global, group-and-run, lookahead, max-benefit, myopic, proportional, "
+    "prp, random, shortest-period"
+)
 
 
 def policy(text: str) -> Policy:
@@ -120,12 +123,13 @@ def test_parts_can_be_set_alone(written: str, expected: Policy) -> None:
         (
             "scheduler:\n  seed: 1\n  ordering: fifi\n",
             "freshtide.yml:3: 'fifi' is not an ordering. Did you mean 'fifo'? "
-            "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random.",
+            "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random, shortest-period.",
         ),
         (
             "scheduler:\n  ordering: myopic\n  chopping: 3\n",
             "freshtide.yml:3: 'myopic' loads all that is pending at once, so its updates cannot be chopped. "
-            "Take 'chopping' out, or choose another ordering: edf, edf-p, fifo, lookahead, max-benefit, random.",
+            "Take 'chopping' out, or choose another ordering: edf, edf-p, fifo, lookahead, max-benefit, random, "
+            "shortest-period.",
         ),
         (
             "scheduler:\n  allocation: {name: group-and-run, aggressive: true}\n",

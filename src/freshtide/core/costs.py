@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 SHORTEST = 1e-6
 """No update takes less, so that benefit per second is always defined."""
-# A slow update is remembered for longer than the mean is, and not for ever.
-_EXCESS_KEPT = 0.98
+# Beyond the mean by so many standard deviations an update is an exception, for any distribution that machines have.
+_DEVIATIONS = 3.0
 
 
 class Cost(Protocol):
@@ -77,8 +78,8 @@ class CostModel:
     sum_e: float = 0.0
     sum_nn: float = 0.0
     sum_ne: float = 0.0
-    excess: float = 1.0
-    """How many times as long as expected the slowest of the recent updates took."""
+    sum_squares: float = 0.0
+    """Of how far updates were from what was expected of them."""
 
     @classmethod
     def given(cls, alpha: float, beta: float) -> CostModel:
@@ -103,12 +104,9 @@ class CostModel:
             sum_e=self.sum_e * keep + execution,
             sum_nn=self.sum_nn * keep + n * n,
             sum_ne=self.sum_ne * keep + n * execution,
-            excess=max(self._excess_of(n, execution), 1.0 + _EXCESS_KEPT * (self.excess - 1.0)),
+            # The first update says what to expect, not how far others stray from it.
+            sum_squares=self.sum_squares * keep + (execution - self.expected(n)) ** 2 * (self.weight > 0.0),
         )
-
-    def _excess_of(self, n: float, execution: float) -> float:
-        # The first update says what to expect, not how far others stray from it.
-        return 1.0 if self.weight == 0.0 else execution / self.expected(n)
 
     @property
     def coefficients(self) -> tuple[float, float]:
@@ -129,4 +127,6 @@ class CostModel:
         return max(alpha + beta * n, SHORTEST)
 
     def longest(self, n: float) -> float:
-        return self.excess * self.expected(n)
+        if self.weight == 0.0:
+            return self.expected(n)
+        return self.expected(n) + _DEVIATIONS * math.sqrt(self.sum_squares / self.weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,19 +33,24 @@ class Generator:
         self._network = Network.built(seed=seed, start=self._start)
         self._written = {stream.feed: 0 for stream in STREAMS}
 
-    def due(self, now: float) -> list[Arrival]:
-        """The files that arrive up to now and have not been written, in the order of their arrival."""
+    def due(self, now: float, *, cut: Set[str] = frozenset()) -> list[Arrival]:
+        """The files that arrive up to now and have not been written, in the order of their arrival.
+
+        Those of feeds that are cut off stay where they are, and arrive when they no longer are.
+        """
         found = []
         for stream in STREAMS:
+            if stream.feed in cut:
+                continue
             index = self._written[stream.feed]
             while (span := stream.span(index, self._start)).end <= millis(now):
                 found.append(Arrival(stream=stream, span=span))
                 index += 1
         return sorted(found, key=lambda arrival: (arrival.span.end, arrival.stream.feed))
 
-    def write_until(self, now: float) -> list[Path]:
+    def write_until(self, now: float, *, cut: Set[str] = frozenset()) -> list[Path]:
         """Write all files that are due; where they are."""
-        return [self._write(arrival) for arrival in self.due(now)]
+        return [self._write(arrival) for arrival in self.due(now, cut=cut)]
 
     def _write(self, arrival: Arrival) -> Path:
         stream, span = arrival.stream, arrival.span

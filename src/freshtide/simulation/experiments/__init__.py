@@ -3,6 +3,8 @@
 from typing import Any
 
 from freshtide.simulation.experiments import (
+    bateni_competitive,
+    bateni_stretch,
     golab_fig4,
     golab_fig5,
     golab_fig6,
@@ -11,6 +13,10 @@ from freshtide.simulation.experiments import (
     golab_fig9,
     golab_fig10,
     golab_fig11,
+    leontyev_fig9a,
+    leontyev_fig9a_worst,
+    leontyev_fig9b,
+    leontyev_fig9b_worst,
 )
 from freshtide.simulation.experiments.experiment import PAPERS_EVENTS, Conditions, Curves, Experiment, Panel, Series
 from freshtide.simulation.experiments.plotting import plot, require_format
@@ -33,6 +39,12 @@ EXPERIMENTS: dict[str, Experiment[Any]] = {
         golab_fig9,
         golab_fig10,
         golab_fig11,
+        leontyev_fig9a,
+        leontyev_fig9b,
+        leontyev_fig9a_worst,
+        leontyev_fig9b_worst,
+        bateni_competitive,
+        bateni_stretch,
     )
 }
 

@@ -59,6 +59,8 @@ class Experiment(Generic[PointT]):
     """None: all curves in one graph."""
     logarithmic: bool = False
     """Whether values lie orders of magnitude apart."""
+    top: float | None = None
+    """Where the y axis ends, if a curve would go off far beyond the others."""
 
     @property
     def counts_events(self) -> bool:

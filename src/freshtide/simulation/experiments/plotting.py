@@ -66,7 +66,11 @@ def _draw(axes: Axes, graph: Panel, curves: Curves) -> None:
     if experiment.logarithmic:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(bottom=0.0, top=experiment.top)
     axes.set_title(graph.title, fontsize=10)
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=9)
+    if experiment.panels:
+        # Curves over time fill their graph.
+        axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    else:
+        axes.legend(frameon=False, fontsize=9)
