@@ -62,7 +62,7 @@ def test_what_cannot_be_avoided_cannot_be_kept_under_any_scheduler_and_its_parts
         found = promises([orders, hourly], policy, 8)
         assert found["orders"].verdict is CANNOT
         assert found["orders"].reason == (
-            "5m 30s cannot be avoided: its file comes every 5m, is 20s old, and its update takes 10s"
+            "5m 30s cannot be avoided, 10s too much: its file comes every 5m, is 20s old, and its update takes 10s"
         )
         assert found["hourly"].verdict is CANNOT
         assert "a file of 'orders' comes every 5m, is 20s old, and the updates up to here take 15s" in (

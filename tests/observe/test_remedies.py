@@ -26,7 +26,7 @@ def test_another_scheduler_on_the_same_tracks_comes_first() -> None:
     remedy = remedies([asks("orders", every=300.0, takes=10.0, target=1000.0)], Policy(), 1)["orders"]
     assert remedy == Remedy(scheduler="adaptive", bound=remedy.bound)
     assert remedy.bound == pytest.approx(910.0)
-    assert remedy.words == "scheduler: adaptive would do: at most 15m 10s stale."
+    assert remedy.words == "`scheduler: adaptive` would do: at most 15m 10s stale."
 
 
 def test_group_and_run_is_named_where_its_bound_is_the_one_that_suffices() -> None:

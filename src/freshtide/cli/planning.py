@@ -84,7 +84,7 @@ def _print(made: Plan) -> None:
             "" if promise is None else f"[{_COLOURS[promise.verdict]}]{promise.verdict}[/{_COLOURS[promise.verdict]}]",
         )
     console.print(shown)
-    busy = f"{made.utilisation:.2f} of {number_of(made.tracks, 'track')} busy"
+    busy = f"{made.utilisation:.3g} of {number_of(made.tracks, 'track')} busy"
     console.print(f"[dim]On average the tables keep {busy}.[/dim]")
     for told, tables in _regrets(made.tables).items():
         _print_regret(tables, *told)

@@ -95,7 +95,8 @@ class _Impossible:
             return None
         least = self._least[demand.unit]
         if least.staleness > target_lag * (1.0 + ROUNDING):
-            return f"{format_duration(least.staleness)} cannot be avoided: {_parts(least, demand)}"
+            beyond = format_duration(least.staleness - target_lag)
+            return f"{format_duration(least.staleness)} cannot be avoided, {beyond} too much: {_parts(least, demand)}"
         below = self._with_sources([demand.unit])
         if (slow := next((other for other in below if other.beta > 1.0 + ROUNDING), None)) is not None:
             return (

@@ -34,7 +34,7 @@ class Remedy:
     def words(self) -> str:
         parts = []
         if self.scheduler is not None:
-            parts.append(f"scheduler: {self.scheduler}")
+            parts.append(f"`scheduler: {self.scheduler}`")
         if self.period is not None:
             parts.append(f"a period of {format_duration(self.period[1])} for '{self.period[0]}'")
         if self.tracks is not None:
