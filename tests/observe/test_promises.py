@@ -39,13 +39,15 @@ def test_a_lone_table_under_the_adaptive_scheduler_has_the_bound_of_definition_1
 
 def test_a_target_lag_below_the_bound_is_not_guaranteed() -> None:
     promise = promises([asks("orders", every=300.0, takes=10.0, target=900.0)], ADAPTIVE, 1)["orders"]
-    assert (promise.verdict, promise.bound) == (NONE, pytest.approx(910.0))
+    assert promise.verdict is NONE
+    assert promise.bound == pytest.approx(910.0)
     assert "no less than 15m 10s can be promised" in promise.reason
 
 
 def test_a_table_without_a_target_lag_has_a_bound_all_the_same() -> None:
     promise = promises([asks("orders", every=300.0, takes=10.0)], ADAPTIVE, 1)["orders"]
-    assert (promise.verdict, promise.target_lag, promise.bound) == (KEPT, None, pytest.approx(910.0))
+    assert promise.verdict is KEPT
+    assert promise.bound == pytest.approx(910.0)
 
 
 @pytest.mark.parametrize("scheduler", ["max-benefit", "edf", "fifo", "edf-partitioned", "prp", "myopic"])
