@@ -35,6 +35,8 @@ class Reserved:
     """kappa: a file is stamped up to so many seconds before it arrives."""
     held_back: float = 0.0
     """How far what dependents may use stays behind the table's freshness: the declared lateness of a feed."""
+    coarseness: float = 0.0
+    """How far a view's freshness stays behind what its sources allow: it moves from one closed bucket to the next."""
 
     @property
     def utilisation(self) -> float:
@@ -135,7 +137,7 @@ def staleness_bounds(tables: Sequence[Reserved], tracks: int) -> dict[str, float
     for name in graphlib.TopologicalSorter({table.table: table.sources for table in tables}).static_order():
         table = by_name[name]
         if table.sources:
-            behind = max(found[source] + by_name[source].held_back for source in table.sources)
+            behind = table.coarseness + max(found[source] + by_name[source].held_back for source in table.sources)
         else:
             behind = max(table.phase, table.period + table.arrival_jitter + table.timestamp_jitter)
         found[name] = response[name] + table.period + behind

@@ -7,6 +7,7 @@ A project is a folder: freshtide.yml with its settings, feeds/*.yml, and tables 
 writes the project that `freshtide init` begins with. `read_scenario` reads what is to be simulated.
 """
 
+from freshtide.project.adaptivescheduler import not_to_be_kept
 from freshtide.project.assembly import Project, assemble
 from freshtide.project.declarations import Declarations, DeclaredTable, TableKind
 from freshtide.project.decorators import NoProjectError, collecting, declared_function, feed, materialized_view, table
@@ -44,6 +45,7 @@ __all__ = [
     "find_project",
     "load_project",
     "materialized_view",
+    "not_to_be_kept",
     "parse_query",
     "parse_scheduler",
     "parse_size",
