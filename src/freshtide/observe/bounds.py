@@ -182,6 +182,7 @@ def _made_of(demand: Demand, response: float, bounds: Mapping[str, float]) -> st
 def _unknown(demands: Sequence[Demand]) -> dict[str, str]:
     """Why nothing can be promised to some units, or to those below which they are."""
     found: dict[str, str] = {}
+    punctuated = {demand.unit for demand in demands if math.isinf(demand.held_back)}
     for demand in sources_first(demands):
         if (why := next((found[source] for source in demand.sources if source in found), None)) is not None:
             found[demand.unit] = why
@@ -192,7 +193,7 @@ def _unknown(demands: Sequence[Demand]) -> dict[str, str]:
                 f"nobody knows how old the files of '{demand.unit}' are when they come; "
                 "`timestamp_jitter` of its feed says so, or a run that lasts ten files"
             )
-        elif any(math.isinf(d.held_back) for d in demands if d.unit in demand.sources):
+        elif not punctuated.isdisjoint(demand.sources):
             found[demand.unit] = "how far it may use its sources is for punctuation to say"
     return found
 
