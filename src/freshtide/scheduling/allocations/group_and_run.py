@@ -15,8 +15,8 @@ class GroupAndRun:
     """Gives groups of tables with similar periods tracks of their own, by their number (Bateni et al. 2009, section 4).
 
     The periods of a group lie within a factor of 2. Of p tracks and t tables, a group of n among g gets
-    ceil((p - g) n / t). Groups do not interact: no update leaves the tracks of its group, and a track that the rounding
-    leaves over stays idle. With `myopic` inside this bounds the stretch (theorem 4.3), provided that p is at least 2g.
+    ceil((p - g) n / t). Groups do not interact: no update leaves the tracks of its group, and what is left over, up to
+    g tracks, stays idle. With `myopic` inside this bounds the stretch (theorem 4.3), provided that p is at least 2g.
     """
 
     name: ClassVar[str] = "group-and-run"
