@@ -137,6 +137,15 @@ def test_a_promise_that_rests_on_assumed_costs_says_so() -> None:
     assert promise.rests_on == ("No costs have been learnt of 'orders': 0.5s an update is assumed.",)
 
 
+def test_costs_that_nobody_knows_make_nothing_impossible() -> None:
+    """By what is assumed they need two tracks; but updates may turn out to be quick."""
+    unknown = [asks(f"t{n}", every=1.0, cost=CostModel(), known_by="assumed", target=60.0) for n in range(3)]
+    promise = promises(unknown, ADAPTIVE, 1)["t0"]
+    assert promise.verdict is NONE
+    assert "2 tracks would do" in promise.reason
+    assert "0.5s an update is assumed" in " ".join(promise.rests_on)
+
+
 def test_without_a_period_or_the_age_of_files_nothing_is_promised_nor_to_what_depends_on_it() -> None:
     tables = [
         replace(asks("aimless"), period=None),

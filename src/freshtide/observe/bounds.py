@@ -106,7 +106,8 @@ def _reserved_bounds(demands: Sequence[Demand], settings: Adaptive, tracks: int)
     reserved = reservations(demands, settings, tracks)
     if broken := breaches(reserved, tracks):
         told = f"the adaptive scheduler cannot reserve what is needed: {joined(broken)}"
-        return Bounds(missing=dict.fromkeys((demand.unit for demand in demands), told))
+        missing = dict.fromkeys((demand.unit for demand in demands), told)
+        return Bounds(missing=missing, rests_on=_assumed_costs(demands))
     response, found = response_bounds(reserved, tracks), staleness_bounds(reserved, tracks)
     unknown = _unknown(demands)
     bounded = [demand for demand in demands if demand.unit not in unknown]
