@@ -24,6 +24,7 @@ from freshtide.guarantees import (
     staleness_bounds,
     waiting_bound,
     waiting_breaches,
+    whole_buckets,
 )
 from freshtide.scheduling import Adaptive, GroupAndRun, Load, Policy
 from freshtide.scheduling.orderings import Myopic
@@ -59,8 +60,8 @@ class Demand:
 
     @property
     def pace(self) -> float:
-        """The period that it is scheduled by."""
-        return self.period or ASSUMED_PERIOD
+        """How often it is updated by its nature: once in a period, or in as many buckets as cover one."""
+        return whole_buckets(self.period or ASSUMED_PERIOD, self.bucket)
 
     @property
     def average(self) -> float:
@@ -121,7 +122,9 @@ def _reserved_bounds(demands: Sequence[Demand], settings: Adaptive, tracks: int)
 
 def _grouped_bounds(demands: Sequence[Demand], allocation: GroupAndRun, tracks: int) -> Bounds:
     """What follows from lemma 4.2 of Bateni et al. 2009 for the base tables of groups that it covers."""
-    loads = [Load(table=demand.unit, period=demand.pace, execution=demand.average) for demand in demands]
+    loads = [
+        Load(table=demand.unit, period=demand.period or ASSUMED_PERIOD, execution=demand.average) for demand in demands
+    ]
     parted = allocation.partition(loads, tracks)
     if parted.shortage is not None:
         return Bounds(missing=dict.fromkeys((demand.unit for demand in demands), parted.shortage.reason))
