@@ -41,3 +41,9 @@ def test_where_nobody_knows_the_jitter_it_is_a_whole_period(tmp_path: Path) -> N
 
 def test_other_schedulers_do_not_ask(tmp_path: Path) -> None:
     assert scheduled(tmp_path, "max-benefit", "jitter: 20s\n")["orders"].arrival_jitter == 0.0
+
+
+def test_a_view_that_closes_buckets_is_updated_once_in_whole_ones(tmp_path: Path) -> None:
+    """Orders come every 5 minutes, and an hour of them is closed at a time: that much has to be reserved."""
+    assert scheduled(tmp_path / "paced", "adaptive", "")["hourly"].period == 3600.0
+    assert scheduled(tmp_path / "plain", "max-benefit", "")["hourly"].period == 300.0

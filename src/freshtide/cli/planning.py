@@ -20,6 +20,8 @@ from freshtide.scheduling import Policy
 
 _COLOURS = {Assurance.KEPT: "green", Assurance.CANNOT_BE_KEPT: "red", Assurance.NO_GUARANTEE: "yellow"}
 _NAMED = 4
+_GAP = 2
+_ENOUGH_TO_DO = 20
 
 
 def register(app: typer.Typer) -> None:
@@ -70,20 +72,7 @@ def _one_number(text: str) -> int:
 
 
 def _print(made: Plan) -> None:
-    shown = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("Table", "To do", "Busy", "Target", "At most", "Promise"):
-        shown.add_column(name, justify="right" if name in {"Busy", "Target", "At most"} else "left", no_wrap=True)
-    for branch, table in _tree(made.tables):
-        promise = table.promise
-        shown.add_row(
-            Text(branch, overflow="ellipsis"),
-            _to_do(table),
-            "–" if table.utilisation is None else _percent(table.utilisation),
-            duration(table.table.target_lag),
-            duration(None if promise is None else promise.bound),
-            "" if promise is None else f"[{_COLOURS[promise.verdict]}]{promise.verdict}[/{_COLOURS[promise.verdict]}]",
-        )
-    console.print(shown)
+    console.print(_table(made.tables, console.width))
     busy = f"{made.utilisation:.3g} of {number_of(made.tracks, 'track')} busy"
     console.print(f"[dim]On average the tables keep {busy}.[/dim]")
     for told, tables in _regrets(made.tables).items():
@@ -91,8 +80,37 @@ def _print(made: Plan) -> None:
     for reason, tables in _unbounded(made.tables).items():
         console.print(f"[dim]No bound for {escape(_names(tables))}: {escape(reason)}.[/dim]", soft_wrap=True)
     rests_on = {sentence: None for table in made.tables if table.promise for sentence in table.promise.rests_on}
-    for note in (*rests_on, *made.faults):
+    unseen = made.faults[_NAMED:]
+    faults = [*made.faults[:_NAMED], *([f"… and {number_of(len(unseen), 'folder')} more."] if unseen else [])]
+    for note in (*rests_on, *faults):
         console.print(f"[dim]{escape(note)}[/dim]", soft_wrap=True)
+
+
+def _table(tables: Sequence[PlannedTable], width: int) -> Table:
+    """The tree with what is to be done and what is promised; where it is too wide, names are cut and not figures."""
+    rows = [(Text(branch), Text.from_markup(_to_do(table)), *_figures(table)) for branch, table in _tree(tables)]
+    columns = ("Table", "To do", "Busy", "Target", "At most", "Promise")
+    needed = [max([len(name), *(row[place].cell_len for row in rows)]) for place, name in enumerate(columns)]
+    room = width - sum(needed[2:]) - _GAP * (len(columns) - 1)
+    to_do = min(needed[1], max(_ENOUGH_TO_DO, room - needed[0]))
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        shown.add_column(name, justify="right" if name in {"Busy", "Target", "At most"} else "left", no_wrap=True)
+    for row in rows:
+        row[0].truncate(max(1, room - to_do), overflow="ellipsis")
+        row[1].truncate(to_do, overflow="ellipsis")
+        shown.add_row(*row)
+    return shown
+
+
+def _figures(table: PlannedTable) -> tuple[Text, Text, Text, Text]:
+    promise = table.promise
+    return (
+        Text("–" if table.utilisation is None else _percent(table.utilisation)),
+        Text(duration(table.table.target_lag)),
+        Text(duration(None if promise is None else promise.bound)),
+        Text("") if promise is None else Text(promise.verdict, style=_COLOURS[promise.verdict]),
+    )
 
 
 def _regrets(tables: Sequence[PlannedTable]) -> dict[tuple[Assurance, str, str], list[str]]:

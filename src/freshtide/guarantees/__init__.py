@@ -26,6 +26,7 @@ from freshtide.guarantees.reservations import (
     tardiness_bounds,
     total_utilisation,
     tracks_needed,
+    whole_buckets,
 )
 from freshtide.guarantees.stretch import (
     Group,
@@ -70,4 +71,5 @@ __all__ = [
     "waiting_bound",
     "waiting_breaches",
     "weighted_staleness_bound",
+    "whole_buckets",
 ]

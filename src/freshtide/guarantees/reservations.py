@@ -60,6 +60,15 @@ class Breach:
     """The number of tracks with which it would hold; None if no number would do."""
 
 
+def whole_buckets(period: float, bucket: float) -> float:
+    """The period to reserve by of a view that moves from one closed bucket to the next.
+
+    An update loads one period at most (Definition 8). With a period that is no multiple of the bucket it would close
+    less than arrives, or take longer for a whole bucket than is reserved for a period.
+    """
+    return period if bucket <= 0.0 else bucket * max(1, math.ceil(period / bucket * (1.0 - ROUNDING)))
+
+
 def total_utilisation(tables: Sequence[Reserved]) -> float:
     """U_sum: how many tracks the tables keep busy in normal mode."""
     return sum(table.utilisation for table in tables)

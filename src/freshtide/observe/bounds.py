@@ -24,6 +24,7 @@ from freshtide.guarantees import (
     staleness_bounds,
     waiting_bound,
     waiting_breaches,
+    whole_buckets,
 )
 from freshtide.scheduling import Adaptive, GroupAndRun, Load, Policy
 from freshtide.scheduling.orderings import Myopic
@@ -59,8 +60,8 @@ class Demand:
 
     @property
     def pace(self) -> float:
-        """The period that it is scheduled by."""
-        return self.period or ASSUMED_PERIOD
+        """How often it is updated by its nature: once in a period, or in as many buckets as cover one."""
+        return whole_buckets(self.period or ASSUMED_PERIOD, self.bucket)
 
     @property
     def average(self) -> float:
@@ -106,7 +107,8 @@ def _reserved_bounds(demands: Sequence[Demand], settings: Adaptive, tracks: int)
     reserved = reservations(demands, settings, tracks)
     if broken := breaches(reserved, tracks):
         told = f"the adaptive scheduler cannot reserve what is needed: {joined(broken)}"
-        return Bounds(missing=dict.fromkeys((demand.unit for demand in demands), told))
+        missing = dict.fromkeys((demand.unit for demand in demands), told)
+        return Bounds(missing=missing, rests_on=_assumed_costs(demands))
     response, found = response_bounds(reserved, tracks), staleness_bounds(reserved, tracks)
     unknown = _unknown(demands)
     bounded = [demand for demand in demands if demand.unit not in unknown]
@@ -120,7 +122,9 @@ def _reserved_bounds(demands: Sequence[Demand], settings: Adaptive, tracks: int)
 
 def _grouped_bounds(demands: Sequence[Demand], allocation: GroupAndRun, tracks: int) -> Bounds:
     """What follows from lemma 4.2 of Bateni et al. 2009 for the base tables of groups that it covers."""
-    loads = [Load(table=demand.unit, period=demand.pace, execution=demand.average) for demand in demands]
+    loads = [
+        Load(table=demand.unit, period=demand.period or ASSUMED_PERIOD, execution=demand.average) for demand in demands
+    ]
     parted = allocation.partition(loads, tracks)
     if parted.shortage is not None:
         return Bounds(missing=dict.fromkeys((demand.unit for demand in demands), parted.shortage.reason))
@@ -182,6 +186,7 @@ def _made_of(demand: Demand, response: float, bounds: Mapping[str, float]) -> st
 def _unknown(demands: Sequence[Demand]) -> dict[str, str]:
     """Why nothing can be promised to some units, or to those below which they are."""
     found: dict[str, str] = {}
+    punctuated = {demand.unit for demand in demands if math.isinf(demand.held_back)}
     for demand in sources_first(demands):
         if (why := next((found[source] for source in demand.sources if source in found), None)) is not None:
             found[demand.unit] = why
@@ -192,7 +197,7 @@ def _unknown(demands: Sequence[Demand]) -> dict[str, str]:
                 f"nobody knows how old the files of '{demand.unit}' are when they come; "
                 "`timestamp_jitter` of its feed says so, or a run that lasts ten files"
             )
-        elif any(math.isinf(d.held_back) for d in demands if d.unit in demand.sources):
+        elif not punctuated.isdisjoint(demand.sources):
             found[demand.unit] = "how far it may use its sources is for punctuation to say"
     return found
 

@@ -10,24 +10,14 @@ from typing import Literal
 from freshtide.catalog import Catalog
 from freshtide.core.costs import GivenCost
 from freshtide.core.errors import UnknownTableError
-from freshtide.core.grains import Grain
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Rhythm
-from freshtide.core.instants import seconds
 from freshtide.core.tables import Feed, Table
 from freshtide.observe.bounds import Demand
 from freshtide.observe.rhythms import rhythm_of
 from freshtide.observe.standing import beginning_of
 from freshtide.project import Project
 from freshtide.scheduling import ScheduledTable
-
-_DAY = 86_400.0
-_SHORTEST_AND_LONGEST = {
-    "week": (7 * _DAY, 7 * _DAY),
-    "month": (28 * _DAY, 31 * _DAY),
-    "quarter": (90 * _DAY, 92 * _DAY),
-    "year": (365 * _DAY, 366 * _DAY),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,19 +69,18 @@ def _demand(
 ) -> Demand:
     feed = project.feeds[members[0].feed] if members[0].feed is not None else None
     rhythm = rhythms[feed.name] if feed is not None else None
-    closing = [table for table in members if table.emits_closed_buckets and table.grain is not None]
     return Demand(
         unit=scheduled.name,
         target_lags={table.name: table.target_lag for table in members},
         sources=scheduled.sources,
-        period=scheduled.period,
+        period=max((table.period for table in members if table.period is not None), default=None),
         cost=scheduled.cost,
         known_by=known_by,
         arrival_jitter=0.0 if rhythm is None else rhythm.arrival_jitter,
         timestamp_jitter=0.0 if feed is None else None if rhythm is None else rhythm.timestamp_jitter,
         held_back=0.0 if feed is None else _held_back(feed),
-        bucket=max((_widths(table.grain)[0] for table in closing), default=0.0),
-        coarseness=max((_coarseness(project.graph, table) for table in closing), default=0.0),
+        bucket=max(table.shortest_bucket for table in members),
+        coarseness=max(_coarseness(project.graph, table) for table in members),
     )
 
 
@@ -103,12 +92,7 @@ def _held_back(feed: Feed) -> float:
 
 def _coarseness(graph: TableGraph, table: Table) -> float:
     """A bucket closes when the buckets below it have: each level can be behind by one of its own."""
-    return sum(_widths(found.grain)[1] for found in (table, *(graph[name] for name in graph.ancestors(table.name))))
-
-
-def _widths(grain: Grain | None) -> tuple[float, float]:
-    """The shortest and the longest bucket."""
-    if grain is None:
-        return 0.0, 0.0
-    width = seconds(grain.width)
-    return (width, width) if grain.unit is None else _SHORTEST_AND_LONGEST[grain.unit]
+    if not table.emits_closed_buckets:
+        return 0.0
+    levels = (table, *(graph[name] for name in graph.ancestors(table.name)))
+    return sum(level.grain.widths[1] for level in levels if level.grain is not None)

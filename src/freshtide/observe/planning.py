@@ -216,7 +216,7 @@ class _Work:
             has_data = moving or all(
                 name in self._rows and self._rows[name].freshness is not None for name in table.sources
             )
-            return (Work.BACKFILL, "never computed") if has_data else (Work.NOTHING, "its sources have no data yet")
+            return (Work.BACKFILL, "never computed") if has_data else (Work.NOTHING, "no data yet")
         if row.definition not in {None, self._definitions[table.name]}:
             return Work.BACKFILL, "its definition has changed"
         safe = {name: known.safe for name, known in self._rows.items()}

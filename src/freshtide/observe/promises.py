@@ -11,11 +11,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from freshtide.core.costs import SHORTEST, GivenCost
 from freshtide.core.durations import format_duration
 from freshtide.guarantees import Breach, Reserved, Unavoidable, breaches, unavoidable_staleness
 from freshtide.guarantees.reservations import ROUNDING
 from freshtide.observe.bounds import Demand, bounds_of, joined, reserved_at
 from freshtide.scheduling import Policy
+
+# What updates of unknown cost up to a table add up to.
+_NOTHING = 1_000 * SHORTEST
 
 
 class Assurance(StrEnum):
@@ -70,16 +74,21 @@ def promises(demands: Sequence[Demand], policy: Policy, tracks: int) -> dict[str
                 bound=bound,
                 verdict=verdict,
                 reason=reason,
-                rests_on=bounds.rests_on if bound is not None else (),
+                # What cannot be kept does not rest on anything that was assumed.
+                rests_on=() if verdict is Assurance.CANNOT_BE_KEPT else bounds.rests_on,
             )
     return found
 
 
 class _Impossible:
-    """What no scheduler could keep, and what this one never could."""
+    """What no scheduler could keep, and what this one never could.
+
+    Costs that nobody knows count as none: they may turn out to be small.
+    """
 
     def __init__(self, demands: Sequence[Demand], policy: Policy, tracks: int) -> None:
         self._tracks = tracks
+        demands = [_known(demand) for demand in demands]
         self._demands = {demand.unit: demand for demand in demands}
         self._least = unavoidable_staleness([_at_least(demand) for demand in demands])
         wanted = self._with_sources(d.unit for d in demands if any(lag is not None for lag in d.target_lags.values()))
@@ -133,7 +142,13 @@ def _parts(least: Unavoidable, demand: Demand) -> str:
     if least.held_back:
         parts.append(f"is final {format_duration(least.held_back)} later")
     whose = "its update takes" if least.base == demand.unit else "the updates up to here take"
-    return f"{', '.join(parts)}, and {whose} {format_duration(least.work)}"
+    if least.work > _NOTHING:
+        parts.append(f"and {whose} {format_duration(least.work)}")
+    return ", ".join(parts)
+
+
+def _known(demand: Demand) -> Demand:
+    return replace(demand, cost=GivenCost(0.0, 0.0)) if demand.known_by == "assumed" else demand
 
 
 def _at_least(demand: Demand) -> Reserved:

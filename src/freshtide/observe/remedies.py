@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from freshtide.core.durations import format_duration
 from freshtide.guarantees import total_utilisation
+from freshtide.guarantees.reservations import ROUNDING
 from freshtide.observe.bounds import Demand, reservations, sources_first
 from freshtide.observe.promises import Assurance, Promise, promises
 from freshtide.scheduling import Adaptive, GroupAndRun, NoInheritance, Policy, adaptive_policy
@@ -16,6 +18,8 @@ from freshtide.scheduling.orderings import Myopic
 
 # More than that nobody would add to a machine at once, and each number is tried.
 _MOST_MORE_TRACKS = 64
+# Nobody would change a period for the sake of a table that asks for less than so many others.
+_MOST_PERIODS = 8
 _DIGITS = 3
 
 
@@ -87,23 +91,34 @@ class _Search:
         self._tried: dict[Remedy, dict[str, Promise]] = {}
 
     def remedy_for(self, promise: Promise) -> Remedy | None:
-        for change in self._changes():
+        for change in self._changes:
             after = self._after(change)[promise.table]
             if after.verdict is Assurance.KEPT and after.bound is not None:
                 return replace(change, bound=after.bound)
         return self._another_target(promise.table)
 
-    def _changes(self) -> Iterator[Remedy]:
-        """From cheap to dear: a line in the project, larger files, more of the machine."""
-        others = [name for name, policy in SCHEDULERS.items() if policy != self._policy]
-        yield from (Remedy(scheduler=name) for name in others)
-        for scheduler in (None, *others):
-            yield from (Remedy(scheduler=scheduler, period=period) for period in self._longer_periods(scheduler))
-        yield from self._more_tracks(others)
+    @cached_property
+    def _others(self) -> list[str]:
+        """The schedulers that promise something, besides the one there is."""
+        return [name for name, policy in SCHEDULERS.items() if policy != self._policy]
 
-    def _more_tracks(self, others: Sequence[str]) -> Iterator[Remedy]:
-        for tracks in range(self._tracks + 1, self._tracks + _MOST_MORE_TRACKS + 1):
-            yield from (Remedy(scheduler=scheduler, tracks=tracks) for scheduler in (None, *others))
+    @cached_property
+    def _changes(self) -> list[Remedy]:
+        """From cheap to dear: a line in the project, larger files, more of the machine."""
+        schedulers = (None, *self._others)
+        return [
+            *(Remedy(scheduler=name) for name in self._others),
+            *(Remedy(scheduler=name, period=period) for name in schedulers for period in self._longer_periods(name)),
+            *self._more_tracks,
+        ]
+
+    @cached_property
+    def _more_tracks(self) -> list[Remedy]:
+        # On fewer than all tables keep busy nothing can be promised to anybody.
+        busy = math.ceil(sum(demand.utilisation for demand in self._demands) - ROUNDING)
+        first = max(self._tracks + 1, busy)
+        numbers = range(first, first + _MOST_MORE_TRACKS)
+        return [Remedy(scheduler=name, tracks=number) for number in numbers for name in (None, *self._others)]
 
     def _longer_periods(self, scheduler: str | None) -> Iterator[tuple[str, float]]:
         """For each base table the shortest period with which all reservations fit, those that ask most first."""
@@ -111,15 +126,14 @@ class _Search:
         if policy.adaptive is None:
             return
         bases = [demand for demand in self._demands if not demand.sources and demand.period is not None]
-        for base in sorted(bases, key=lambda demand: -demand.utilisation):
+        for base in sorted(bases, key=lambda demand: -demand.utilisation)[:_MOST_PERIODS]:
             period = _fitting_period(self._demands, base, policy.adaptive, self._tracks)
             if period is not None:
                 yield base.unit, period
 
     def _another_target(self, table: str) -> Remedy | None:
         """The target lag that can be kept, with the scheduler and the tracks that it takes."""
-        others = [Remedy(scheduler=name) for name, policy in SCHEDULERS.items() if policy != self._policy]
-        for change in (Remedy(), *others, *self._more_tracks([other.scheduler for other in others if other.scheduler])):
+        for change in (Remedy(), *(Remedy(scheduler=name) for name in self._others), *self._more_tracks):
             bound = self._after(change)[table].bound
             if bound is not None:
                 return replace(change, target_lag=_rounded_up(bound), bound=bound)

@@ -13,6 +13,7 @@ from freshtide.core.definitions import fingerprints
 from freshtide.core.instants import micros, seconds
 from freshtide.core.staleness import trailing_edge
 from freshtide.core.tables import Feed, Table
+from freshtide.guarantees import whole_buckets
 from freshtide.observe.rhythms import rhythm_of
 from freshtide.project import Project
 from freshtide.scheduling import Beginning, Reach, RetryPolicy, ScheduledTable, Scheduler
@@ -37,7 +38,7 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
                 name=unit,
                 sources=project.graph.units.sources(unit),
                 priority=sum(table.priority for table in members),
-                period=max((table.period for table in members if table.period is not None), default=None),
+                period=_period(project, members),
                 freshness=trailing_edge(row.freshness for row in rows),
                 safe=trailing_edge(row.safe for row in rows),
                 paused=any(row.status == "paused" for row in rows),
@@ -53,6 +54,13 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
         attempts=settings.retry.attempts, backoff=settings.retry.backoff, longest=settings.retry.longest
     )
     return Beginning(tables=tuple(tables), tracks=settings.tracks, policy=settings.policy, retry=retry)
+
+
+def _period(project: Project, members: Sequence[Table]) -> float | None:
+    period = max((table.period for table in members if table.period is not None), default=None)
+    if period is None or project.settings.policy.adaptive is None:
+        return period
+    return whole_buckets(period, max(table.shortest_bucket for table in members))
 
 
 def _jitters(project: Project, catalog: Catalog, feed: Feed | None) -> tuple[float, float]:
