@@ -148,7 +148,7 @@ class Warehouse:
         `on_outage` is told, on another thread, when a feed falls silent for too long and when it is back.
         """
         with RunLock(Places(self.project).lock):
-            engine = self.workbench.engine()
+            engine = self.workbench.engine(once=once)
             return engine.run(stop=stop or threading.Event(), once=once, until=until, on_outage=on_outage)
 
     def status(self) -> WarehouseStatus:

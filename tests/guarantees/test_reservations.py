@@ -17,6 +17,7 @@ from freshtide.guarantees import (
     staleness_bounds,
     tardiness_bounds,
     total_utilisation,
+    whole_buckets,
 )
 
 
@@ -150,3 +151,11 @@ def test_a_table_that_takes_longer_than_its_period_is_named_with_the_period_that
 def test_a_recovery_period_lies_between_the_cost_and_the_period(recovery: float) -> None:
     (breach,) = breaches([reserved("a", period=3.0, execution=1.0, recovery=recovery)], 1)
     assert breach.way_out == "Choose one between 1s and 3s."
+
+
+@pytest.mark.parametrize(
+    ("period", "bucket", "whole"),
+    [(300.0, 0.0, 300.0), (300.0, 3600.0, 3600.0), (900.0, 600.0, 1200.0), (3600.0, 60.0, 3600.0), (0.3, 0.1, 0.3)],
+)
+def test_buckets_are_reserved_for_as_a_whole(period: float, bucket: float, whole: float) -> None:
+    assert whole_buckets(period, bucket) == pytest.approx(whole)

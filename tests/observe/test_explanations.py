@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,11 @@ from typing import Any
 import pytest
 
 from freshtide.core.errors import UnknownTableError
+from freshtide.core.events import DataArrived, Event, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Table
+from freshtide.observe import Places, beginning_of, reach_of, scheduler_from
+from freshtide.runtime.trace import TraceWriter
 
 from .shop import NOON, Shop, write_project
 
@@ -248,3 +252,58 @@ def test_an_explanation_can_be_written_as_json(shop: Shop) -> None:
     assert written["lane"] == {"label": "cluster 1 of 1", "home": [0, 1], "free": [], "promotable": []}
     assert written["benefit"] == written["queue"][0]["benefit"] > 0.0
     assert written["sentences"][0] == "'orders' has never been updated."
+
+
+class TestReservations:
+    """Under the adaptive scheduler: the mode and the next release, as the trace of the run has them."""
+
+    @pytest.fixture
+    def paced(self, tmp_path: Path) -> Iterator[Shop]:
+        opened = Shop.open(write_project(tmp_path, "adaptive"))
+        for name in opened.project.graph:
+            opened.is_fresh(name, -300.0)
+        yield opened
+        opened.close()
+
+    @staticmethod
+    def runs(shop: Shop) -> None:
+        """A file of orders is loaded in 2 seconds, and another one comes a minute after it."""
+        beginning = beginning_of(shop.project, shop.catalog)
+        trace = TraceWriter(Places(shop.project).trace, beginning)
+        scheduler = scheduler_from(beginning, trace.recording(reach_of(shop.project)))
+        happened: list[tuple[float, Event]] = [
+            (0.0, DataArrived(table="orders", timestamp=NOON)),
+            (2.0, UpdateFinished("orders", 0, NOON, NOON, 2.0)),
+            (60.0, DataArrived(table="orders", timestamp=NOON + 60.0)),
+        ]
+        for at, event in happened:
+            trace.write(NOON + at, [event], scheduler.handle([event], NOON + at))
+        trace.close()
+        shop.is_fresh("orders", 0.0)
+        shop.arrives("orders", "/in/2", 60.0, at=60.0)
+
+    def test_the_mode_and_the_next_release_are_told(self, paced: Shop) -> None:
+        self.runs(paced)
+        explained = paced.explains("orders", 100.0)
+        # Released when the first file came, and one period later again.
+        told = "It is in normal mode: one update is released every 5m, the next at 2026-05-01T12:05:00Z (in 3m 20s)."
+        assert told in explained.sentences
+        assert explained.as_json()["reservation"] == {
+            "mode": "normal",
+            "period": 300.0,
+            "next_release": "2026-05-01T12:05:00Z",
+        }
+
+    def test_what_no_trace_tells_is_left_out(self, paced: Shop) -> None:
+        paced.arrives("orders", "/in/1", 0.0)
+        explained = paced.explains("orders", 100.0)
+        assert explained.as_json()["reservation"] is None
+        assert "mode" not in " ".join(explained.sentences)
+
+    def test_without_a_run_there_is_no_mode(self, paced: Shop) -> None:
+        self.runs(paced)
+        explained = paced.explains("orders", 100.0, run_going_on=False)
+        assert explained.as_json()["reservation"] is None
+
+    def test_other_schedulers_have_none(self, shop: Shop) -> None:
+        assert shop.explains("orders").as_json()["reservation"] is None

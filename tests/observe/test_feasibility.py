@@ -8,6 +8,7 @@ import pytest
 from freshtide.core.costs import CostModel
 from freshtide.core.errors import ProjectError
 from freshtide.observe import require_tracks
+from freshtide.runtime.composition import unpaced
 
 from .shop import Shop, write_project
 
@@ -74,3 +75,43 @@ def test_groups_go_by_periods_which_are_known_before_anything_has_run(tmp_path: 
 def test_other_allocations_promise_nothing(shop: Shop) -> None:
     shop.is_fresh("orders", 0.0, cost=takes(60 * MINUTES))
     require_tracks(shop.project, shop.catalog)
+
+
+@pytest.fixture
+def paced(tmp_path: Path) -> Iterator[Shop]:
+    """The shop under the adaptive scheduler."""
+    opened = Shop.open(write_project(tmp_path, "adaptive"))
+    yield opened
+    opened.close()
+
+
+def test_shares_that_cannot_be_reserved_are_all_told(paced: Shop) -> None:
+    paced.is_fresh("orders", 0.0, cost=takes(6 * MINUTES))
+    paced.is_fresh("sales", 0.0, cost=takes(66 * MINUTES))
+    with pytest.raises(ProjectError) as caught:
+        require_tracks(paced.project, paced.catalog)
+    told = [problem.message for problem in caught.value.problems]
+    assert len(told) == 3
+    assert all(message.startswith("adaptive is not possible: ") for message in told)
+    assert "'orders' takes 360s" in told[0]
+    assert "'sales' takes 3.96e+03s" in told[1]
+    assert "2.3 tracks" in told[2]
+
+
+def test_shares_that_fit_or_that_nobody_knows_can_be_reserved(paced: Shop) -> None:
+    require_tracks(paced.project, paced.catalog)
+    for name in ("orders", "hourly"):
+        paced.is_fresh(name, 0.0, cost=takes(2 * MINUTES))
+    require_tracks(paced.project, paced.catalog)
+
+
+def test_a_single_pass_reserves_nothing(paced: Shop) -> None:
+    for name in ("orders", "hourly"):
+        paced.is_fresh(name, 0.0, cost=takes(6 * MINUTES))
+    once = unpaced(paced.project)
+    assert (once.settings.policy.adaptive, once.settings.policy.ordering) == (None, "edf")
+    require_tracks(once, paced.catalog)
+
+
+def test_a_project_without_reservations_runs_a_single_pass_as_it_is(shop: Shop) -> None:
+    assert unpaced(shop.project) is shop.project

@@ -28,8 +28,9 @@ from freshtide.core.events import (
     UpdateFinished,
 )
 from freshtide.observe import TraceError, replay_trace, scheduler_from
+from freshtide.observe.replay import last_beginning
 from freshtide.runtime.trace import TraceWriter
-from freshtide.scheduling import Beginning, Policy, RetryPolicy, ScheduledTable
+from freshtide.scheduling import Adaptive, Beginning, Policy, RetryPolicy, ScheduledTable, adaptive_policy
 from tests.scheduling.test_scheduler_properties import POLICIES, graphs
 
 
@@ -114,6 +115,45 @@ def test_every_run_under_every_policy_replays_to_the_same_commands(
         found = replay_trace(path)
     assert found.difference is None
     assert (found.runs, found.decisions, found.skipped) == (1, 60, 0)
+
+
+ADAPTIVE = st.builds(
+    Adaptive,
+    recovery=st.sampled_from(["fastest", "together", 2.0]),
+    recovery_of=st.sampled_from([{}, {"b0": 1.5}]),
+    threshold=st.sampled_from([None, 7.0]),
+    threshold_of=st.sampled_from([{}, {"b0": 3.0}]),
+    arbitration=st.sampled_from(["share", "priority"]),
+    costs=st.sampled_from(["average", "worst"]),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables=graphs(), tracks=st.integers(1, 3), adaptive=ADAPTIVE, seed=st.integers(0, 1_000))
+def test_reservations_and_modes_replay_to_the_same_commands(
+    tables: tuple[ScheduledTable, ...], tracks: int, adaptive: Adaptive, seed: int
+) -> None:
+    jittered = tuple(
+        replace(table, phase=1.0, arrival_jitter=0.5, timestamp_jitter=0.25, held_back=2.0) for table in tables
+    )
+    policy = replace(adaptive_policy(adaptive), seed=seed)
+    beginning = Beginning(tables=jittered, tracks=tracks, policy=policy, retry=RetryPolicy(attempts=2, backoff=1.0))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        drive(path, beginning, seed, steps=60, reach=whole_minutes)
+        found, begun = replay_trace(path), last_beginning(path)
+    assert (found.difference, found.decisions) == (None, 60)
+    assert begun == beginning
+
+
+def test_the_last_beginning_of_a_file_is_the_one_that_counts(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    for seed in range(3):
+        drive(path, two_tables(seed=seed), seed, steps=5, reach=whole_minutes)
+    begun = last_beginning(path)
+    assert begun is not None
+    assert begun.policy.seed == 2
+    assert last_beginning(tmp_path / "other.jsonl") is None
 
 
 def test_a_trace_holds_one_run_after_another(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from freshtide.observe import Places, replay_trace
+from freshtide.observe.replay import last_beginning
 from freshtide.spark import SparkSession
 from tests.warehouse.shop import Shop
 
@@ -74,4 +75,22 @@ def test_a_long_run_with_failures_retries_pauses_and_learnt_costs_replays(tmp_pa
     last = [line["begins"] for line in traced(shop) if "begins" in line][-1]
     costs = {table["name"]: table["cost"] for table in last["tables"]}
     assert costs["a"]["weight"] > 1.0, "the second run starts from what the first has learnt"
+    shop.warehouse.close()
+
+
+def test_a_single_pass_does_not_wait_for_the_releases_of_reservations(tmp_path: Path, spark: SparkSession) -> None:
+    """A file an hour is reserved for; those of three hours that have piled up are loaded in one pass all the same."""
+    shop = Shop(tmp_path / "shop", spark, tracks=2, scheduler="adaptive")
+    shop.events("a", period="1h")
+    shop.view("b", "SELECT ts, v FROM a WHERE v > 0")
+    for hours in ([1], [2, 3, 4]):
+        for hour in hours:
+            shop.drop_events("a", f"{hour}.csv", [(3600 * hour, "x", hour)])
+        shop.load()
+    assert shop.freshness("a") == shop.freshness("b") == 4 * 3600
+    begun = last_beginning(Places(shop.warehouse.project).trace)
+    assert begun is not None
+    assert begun.policy.adaptive is None
+    assert shop.warehouse.project.settings.policy.adaptive is not None
+    assert replay_trace(Places(shop.warehouse.project).trace).difference is None
     shop.warehouse.close()

@@ -71,6 +71,13 @@ class Catalog:
             raise CatalogError(parsed, error) from error
         return cls(engine)
 
+    @classmethod
+    def peek(cls, url: str) -> Catalog:
+        """Open the catalog to read from it; where its file does not exist it is empty, and stays so."""
+        parsed = parse_url(url)
+        missing = parsed.get_backend_name() == "sqlite" and parsed.database and not Path(parsed.database).exists()
+        return cls.open("sqlite://" if missing else url)
+
     def book_update(self, row: TableRow, update_id: int, *, file_ids: Iterable[int], rows: int, at: float) -> None:
         """Write down a committed update: the table's progress, the files it loaded and the update itself, at once."""
         with self._engine.begin() as connection:

@@ -241,9 +241,11 @@ class FileLedger:
         """
         return (self.latest_timestamp(feed) or 0.0) if timestamp is None else timestamp
 
-    def latest_timestamp(self, feed: str) -> float | None:
-        """The largest time stamp that any loadable file of the feed carries."""
+    def latest_timestamp(self, feed: str, *, arrived_by: float | None = None) -> float | None:
+        """The largest time stamp that any loadable file of the feed carries, or any that had come by a moment."""
         query = select(func.max(files.c.timestamp)).where(files.c.feed == feed, files.c.state.in_(_LOADABLE))
+        if arrived_by is not None:
+            query = query.where(files.c.arrived_at <= arrived_by)
         with self._engine.connect() as connection:
             found: float | None = connection.execute(query).scalar()
             return found

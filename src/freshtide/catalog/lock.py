@@ -40,6 +40,13 @@ class RunLock:
             pass
         return None
 
+    def taken_at(self) -> float | None:
+        """When the last run began, be it over or not: that is when its process wrote itself down."""
+        try:
+            return self._path.stat().st_mtime
+        except FileNotFoundError:
+            return None
+
     def require_free(self) -> None:
         """Raise if another process runs the warehouse: a quick look before anything costly is started."""
         holder = self.holder()

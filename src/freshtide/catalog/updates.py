@@ -100,9 +100,9 @@ class UpdateLog:
             connection.execute(delete(updates).where(updates.c.finished_at < moment))
 
     def done_since(self, moment: float) -> list[UpdateRow]:
-        """Finished updates from a moment on, oldest first."""
+        """Finished updates from a moment on, oldest first, without the decisions: there may be a week of them."""
         query = (
-            select(updates)
+            select(*(column for column in updates.c if column.name != "decision"))
             .where(updates.c.status == UpdateStatus.DONE, updates.c.finished_at >= moment)
             .order_by(updates.c.finished_at)
         )

@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from freshtide import __version__
-from freshtide.cli import authoring, controlling, demo, experimenting, feeds, looking, running, simulating, traces
+from freshtide.cli import (
+    authoring,
+    controlling,
+    demo,
+    experimenting,
+    feeds,
+    looking,
+    planning,
+    running,
+    simulating,
+    traces,
+)
 from freshtide.cli.output import fail, failed_project
 from freshtide.core.errors import FreshtideError, ProjectError, UsageError
 
@@ -21,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 authoring.register(app)
+planning.register(app)
 running.register(app)
 looking.register(app)
 simulating.register(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,10 +19,14 @@ from freshtide.cli.tables import counts_table, status_table
 from freshtide.clock import SystemClock
 from freshtide.core.instants import format_instant, seconds
 from freshtide.observe import (
+    FeedHealth,
+    KeptBound,
     Places,
     RowCount,
+    WarehouseStatus,
     count_rows,
     feed_healths,
+    kept_bounds,
     select_tables,
     warehouse_status,
 )
@@ -51,6 +56,7 @@ def status(
         going_on = RunLock(Places(loaded).lock).holder() is not None
         now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen, run_going_on=going_on)
         healths = feed_healths(loaded, catalog, now.at, run_going_on=going_on)
+        bounds = kept_bounds(loaded, catalog, now.at, run_going_on=going_on)
         counted: list[RowCount] = []
         if counts:
             from freshtide.storage import Store
@@ -61,23 +67,34 @@ def status(
     if as_json:
         shown = now.as_json()
         shown["feeds"] = feeds_json(now.feeds, healths)
+        for table in shown["tables"]:
+            table["promise"] = bounds[table["name"]].as_json() if table["name"] in bounds else None
         if counts:
             shown["counts"] = [_count_json(count) for count in counted]
         print_json(shown)
     elif counts:
         console.print(counts_table(counted))
     else:
-        console.print(status_table(now, width=console.width))
-        if now.trouble:
-            console.print(f"[yellow]{now.trouble}: `freshtide feeds` tells why.[/yellow]")
-        for health in healths.values():
-            if health.sentence is not None:
-                console.print(f"[yellow]●[/yellow] {escape(health.sentence)}", soft_wrap=True)
+        _print_status(now, bounds, healths.values())
     if svg is not None:
         console.save_svg(str(svg), title=f"freshtide status · {now.name}")
     if any(count.unaccounted for count in counted):
         errors.print("[red]Rows are unaccounted for.[/red] If a run is going on, ask again when it is idle.")
         raise typer.Exit(1)
+
+
+def _print_status(now: WarehouseStatus, bounds: Mapping[str, KeptBound], healths: Iterable[FeedHealth]) -> None:
+    console.print(status_table(now, width=console.width, bounds=bounds))
+    for kept in (bounds[table.name] for table in now.tables if table.name in bounds):
+        if kept.is_broken:
+            most, bound = duration(kept.observed), duration(kept.bound)
+            told = f"'{kept.table}' got {most} stale, and {bound} were promised. {' '.join(kept.defects)}"
+            console.print(f"[red]●[/red] {escape(told)}", soft_wrap=True)
+    if now.trouble:
+        console.print(f"[yellow]{now.trouble}: `freshtide feeds` tells why.[/yellow]")
+    for health in healths:
+        if health.sentence is not None:
+            console.print(f"[yellow]●[/yellow] {escape(health.sentence)}", soft_wrap=True)
 
 
 def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_json: JsonOption = False) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -24,10 +24,10 @@ def open_project(folder: Path) -> Project:
 
 
 @contextmanager
-def looking_at(folder: Path) -> Iterator[tuple[Project, Catalog]]:
-    """The project and its catalog, to read from."""
+def looking_at(folder: Path, *, opened: Callable[[str], Catalog] = Catalog.open) -> Iterator[tuple[Project, Catalog]]:
+    """The project and its catalog, to read from; with `Catalog.peek` none is created where there is none yet."""
     project = open_project(folder)
-    catalog = Catalog.open(Places(project).catalog_url)
+    catalog = opened(Places(project).catalog_url)
     try:
         yield project, catalog
     finally:

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from freshtide.cli.output import console, duration, print_json
 from freshtide.cli.places import looking_at
+from freshtide.cli.trying import cost_of, policy_of, track_numbers
 from freshtide.core.durations import parse_duration
-from freshtide.core.errors import DurationError, Origin, ProjectError, UsageError
+from freshtide.core.errors import UsageError
 from freshtide.observe import Prediction, Recommendation, WarehouseModel, predict, recommend, warehouse_model
-from freshtide.project import parse_scheduler
 from freshtide.scheduling import Policy
 from freshtide.simulation import Staleness
 
@@ -43,9 +43,9 @@ def compare(
     if not model.tables:
         raise UsageError("Every table is paused or has failed: there is nothing to simulate.")
     for text in costs:
-        model = model.with_cost(*_cost(text))
+        model = model.with_cost(*cost_of(text))
     policies = _policies(schedulers, settings.policy)
-    numbers = sorted({*_TRACKS, settings.tracks}) if tracks is None else _numbers(tracks)
+    numbers = sorted({*_TRACKS, settings.tracks}) if tracks is None else track_numbers(tracks)
     length = model.horizon if horizon is None else parse_duration(horizon)
     if not length > 0.0:
         raise UsageError("The horizon must be more than zero.")
@@ -81,45 +81,10 @@ def compare(
 def _policies(asked: Sequence[str], own: Policy) -> Mapping[str, Policy]:
     """What to compare, by the names to show; the project's own comes first unless others are asked for."""
     if asked:
-        return {text: _policy(text) for text in asked}
-    compared = {name: _policy(name) for name in _COMPARED}
+        return {text: policy_of(text) for text in asked}
+    compared = {name: policy_of(name) for name in _COMPARED}
     name = next((name for name, policy in compared.items() if policy == own), "as in freshtide.yml")
     return {name: own, **compared}
-
-
-def _policy(text: str) -> Policy:
-    policy, problems = parse_scheduler(text, Origin(file="--scheduler"))
-    if policy is None:
-        raise ProjectError(problems)
-    return policy
-
-
-def _cost(text: str) -> tuple[str, float, float]:
-    """`orders=2s` or `orders=2s,0.01`: the table, alpha and beta."""
-    name, _, cost = text.partition("=")
-    alpha, _, beta = cost.partition(",")
-    try:
-        return name.strip(), parse_duration(alpha), _share(beta)
-    except (DurationError, ValueError):
-        way_out = "Write it like --cost orders=2s or --cost orders=2s,0.01 (seconds of work per second of data)."
-        raise UsageError(f"'{text}' is not the cost of a table.", way_out=way_out) from None
-
-
-def _share(text: str) -> float:
-    number = float(text) if text.strip() else 0.0
-    if not 0.0 <= number < float("inf"):
-        raise ValueError(text)
-    return number
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        numbers = sorted({int(part) for part in text.split(",")})
-    except ValueError:
-        numbers = []
-    if not numbers or numbers[0] < 1 or numbers[-1] > 10_000:
-        raise UsageError(f"'{text}' is not a list of numbers of tracks.", way_out="Write them like --tracks 1,2,4.")
-    return numbers
 
 
 def _comparison(predictions: Sequence[Prediction], advice: Recommendation | None) -> Table:

@@ -15,6 +15,7 @@ from rich.table import Table
 from freshtide.cli.output import JsonOption, console, duration, print_json
 from freshtide.cli.places import HERE, ProjectOption
 from freshtide.cli.predicting import compare
+from freshtide.cli.trying import CostsOption, SchedulersOption, TracksOption
 from freshtide.core.errors import UsageError
 from freshtide.project import Scenario, read_scenario
 from freshtide.simulation import CompletedUpdate, Result, Simulation, relative_lateness, without_contention
@@ -31,14 +32,9 @@ def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobo
         Path | None, typer.Argument(help="A YAML file that says what to simulate.", show_default="the project")
     ] = None,
     project: ProjectOption = HERE,
-    tracks: Annotated[str | None, typer.Option(help="Of a project: numbers of tracks to compare, like 1,2,4.")] = None,
-    scheduler: Annotated[
-        list[str] | None, typer.Option(help="Of a project: a scheduler to compare, as in freshtide.yml; repeatable.")
-    ] = None,
-    cost: Annotated[
-        list[str] | None,
-        typer.Option(help="Of a project: what updates of a table take, like orders=2s or orders=2s,0.01; repeatable."),
-    ] = None,
+    tracks: TracksOption = None,
+    scheduler: SchedulersOption = None,
+    cost: CostsOption = None,
     horizon: Annotated[str | None, typer.Option(help="Of a project: how long to simulate, e.g. 2h.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of a project: seed of the execution times.")] = None,
     trace: Annotated[

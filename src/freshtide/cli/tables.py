@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from rich.markup import escape
@@ -10,12 +11,13 @@ from rich.text import Text
 
 from freshtide.cli.output import duration
 from freshtide.core.instants import datetime_of
-from freshtide.observe import RowCount, TableReport, WarehouseStatus
+from freshtide.observe import KeptBound, RowCount, TableReport, WarehouseStatus
 
 _JUSTIFY: dict[str, Literal["left", "right"]] = {
     "Table": "left",
     "Stale": "right",
     "Target": "right",
+    "Most of bound": "right",
     "Fresh up to": "left",
     "Waiting": "right",
     "Updates": "right",
@@ -24,20 +26,25 @@ _JUSTIFY: dict[str, Literal["left", "right"]] = {
 }
 _GAP = 2
 # Given up one after the other where a terminal is too narrow for them and for enough of the names.
-_DISPENSABLE = ("Mean", "Updates", "Target", "Fresh up to", "Waiting")
+_DISPENSABLE = ("Mean", "Updates", "Most of bound", "Target", "Fresh up to", "Waiting")
 _ENOUGH_OF_A_NAME = 24
 _ENOUGH_OF_NOW = 14
 
 
 def status_table(
-    status: WarehouseStatus, *, title: str | None = None, width: int | None = None, most: int | None = None
+    status: WarehouseStatus,
+    *,
+    title: str | None = None,
+    width: int | None = None,
+    most: int | None = None,
+    bounds: Mapping[str, KeptBound] | None = None,
 ) -> Table:
-    """Every table with staleness, target lag, freshness, what waits and what runs.
+    """Every table with staleness, target lag, freshness, what waits and what runs; with `bounds` how stale it got.
 
     Within a width, names are shortened rather than figures. With `most`, only so many tables are shown.
     """
-    rows = [_cells(report, status.at) for report in status.tables[:most]]
-    columns = _fitted(rows, width)
+    rows = [_cells(report, status.at, (bounds or {}).get(report.name)) for report in status.tables[:most]]
+    columns = _fitted(rows, [name for name in _JUSTIFY if bounds or name != "Most of bound"], width)
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for name in columns:
         table.add_column(name, justify=_JUSTIFY[name], no_wrap=True)
@@ -46,11 +53,12 @@ def status_table(
     return table
 
 
-def _cells(report: TableReport, now: float) -> dict[str, Text]:
+def _cells(report: TableReport, now: float, kept: KeptBound | None) -> dict[str, Text]:
     cells = {
         "Table": "  " * report.level + report.name,
         "Stale": _staleness(report),
         "Target": duration(report.target_lag),
+        "Most of bound": "–" if kept is None else _most(kept),
         "Fresh up to": "–" if report.freshness is None else _moment(report.freshness, now),
         "Waiting": str(report.pending or "–"),
         "Updates": str(report.updates),
@@ -60,9 +68,8 @@ def _cells(report: TableReport, now: float) -> dict[str, Text]:
     return {name: Text.from_markup(cell) for name, cell in cells.items()}
 
 
-def _fitted(rows: list[dict[str, Text]], width: int | None) -> list[str]:
+def _fitted(rows: list[dict[str, Text]], columns: list[str], width: int | None) -> list[str]:
     """The columns there is room for; names and what is going on are cut to the rest of the width."""
-    columns = list(_JUSTIFY)
     if width is None:
         return columns
     needed = {name: max([len(name), *(row[name].cell_len for row in rows)]) for name in columns}
@@ -73,7 +80,7 @@ def _fitted(rows: list[dict[str, Text]], width: int | None) -> list[str]:
         return width - now - _GAP - sum(needed[name] + _GAP for name in columns if name not in {"Table", "Now"})
 
     for name in _DISPENSABLE:
-        if room() < min(needed["Table"], _ENOUGH_OF_A_NAME):
+        if name in columns and room() < min(needed["Table"], _ENOUGH_OF_A_NAME):
             columns.remove(name)
     names = max(1, min(needed["Table"], room()))
     now += max(0, room() - names)
@@ -104,6 +111,11 @@ def _moment(instant: float, now: float) -> str:
     moment = datetime_of(instant)
     same_day = moment.date() == datetime_of(now).date()
     return moment.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M")
+
+
+def _most(kept: KeptBound) -> str:
+    colour = "red" if kept.is_broken else "default"
+    return f"[{colour}]{duration(kept.observed)} of {duration(kept.bound)}[/{colour}]"
 
 
 def _staleness(report: TableReport) -> str:

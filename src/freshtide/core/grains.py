@@ -9,6 +9,7 @@ from freshtide.core.durations import format_duration
 from freshtide.core.instants import MICROS_PER_SECOND, datetime_at, micros_of
 
 CALENDAR_UNITS = ("week", "month", "quarter", "year")
+_DAYS = {"week": (7, 7), "month": (28, 31), "quarter": (90, 92), "year": (365, 366)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,14 @@ class Grain:
         if name in fixed:
             return cls(width=fixed[name])
         return cls(unit=name) if name in CALENDAR_UNITS else None
+
+    @property
+    def widths(self) -> tuple[float, float]:
+        """The shortest and the longest bucket, in seconds."""
+        if self.unit is None:
+            return self.width / MICROS_PER_SECOND, self.width / MICROS_PER_SECOND
+        shortest, longest = _DAYS[self.unit]
+        return shortest * 86_400.0, longest * 86_400.0
 
     @property
     def is_instant(self) -> bool:

@@ -202,3 +202,8 @@ class Table:
     @property
     def emits_closed_buckets(self) -> bool:
         return self.emit is Emit.CLOSED
+
+    @property
+    def shortest_bucket(self) -> float:
+        """In seconds, of a table that emits closed buckets; 0 for others: they move by any time."""
+        return self.grain.widths[0] if self.emits_closed_buckets and self.grain is not None else 0.0

@@ -13,6 +13,7 @@ from freshtide.guarantees.competitiveness import (
     penalty_factor,
     proportion,
 )
+from freshtide.guarantees.limits import Unavoidable, unavoidable_staleness
 from freshtide.guarantees.recovery import fastest_recovery, joint_recovery
 from freshtide.guarantees.reservations import (
     Breach,
@@ -25,6 +26,7 @@ from freshtide.guarantees.reservations import (
     tardiness_bounds,
     total_utilisation,
     tracks_needed,
+    whole_buckets,
 )
 from freshtide.guarantees.stretch import (
     Group,
@@ -44,6 +46,7 @@ __all__ = [
     "Group",
     "GroupedLoad",
     "Reserved",
+    "Unavoidable",
     "best_choice",
     "breaches",
     "eager_breaches",
@@ -64,7 +67,9 @@ __all__ = [
     "tardiness_bounds",
     "total_utilisation",
     "tracks_needed",
+    "unavoidable_staleness",
     "waiting_bound",
     "waiting_breaches",
     "weighted_staleness_bound",
+    "whole_buckets",
 ]

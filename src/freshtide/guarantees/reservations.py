@@ -35,6 +35,8 @@ class Reserved:
     """kappa: a file is stamped up to so many seconds before it arrives."""
     held_back: float = 0.0
     """How far what dependents may use stays behind the table's freshness: the declared lateness of a feed."""
+    coarseness: float = 0.0
+    """How far a view's freshness stays behind what its sources allow: it moves from one closed bucket to the next."""
 
     @property
     def utilisation(self) -> float:
@@ -56,6 +58,15 @@ class Breach:
     way_out: str
     tracks_needed: int | None = None
     """The number of tracks with which it would hold; None if no number would do."""
+
+
+def whole_buckets(period: float, bucket: float) -> float:
+    """The period to reserve by of a view that moves from one closed bucket to the next.
+
+    An update loads one period at most (Definition 8). With a period that is no multiple of the bucket it would close
+    less than arrives, or take longer for a whole bucket than is reserved for a period.
+    """
+    return period if bucket <= 0.0 else bucket * max(1, math.ceil(period / bucket * (1.0 - ROUNDING)))
 
 
 def total_utilisation(tables: Sequence[Reserved]) -> float:
@@ -135,7 +146,7 @@ def staleness_bounds(tables: Sequence[Reserved], tracks: int) -> dict[str, float
     for name in graphlib.TopologicalSorter({table.table: table.sources for table in tables}).static_order():
         table = by_name[name]
         if table.sources:
-            behind = max(found[source] + by_name[source].held_back for source in table.sources)
+            behind = table.coarseness + max(found[source] + by_name[source].held_back for source in table.sources)
         else:
             behind = max(table.phase, table.period + table.arrival_jitter + table.timestamp_jitter)
         found[name] = response[name] + table.period + behind

@@ -3,14 +3,20 @@
 Nothing here changes anything, and nothing needs Spark, so looking on is quick and safe while a warehouse runs.
 """
 
+from freshtide.observe.bounds import Demand
 from freshtide.observe.counts import RowCount, count_rows
 from freshtide.observe.curves import TableCurve, staleness_curves
+from freshtide.observe.demands import Demands, demands_of
 from freshtide.observe.explanations import Explanation, explain
 from freshtide.observe.feasibility import require_tracks
 from freshtide.observe.health import FeedHealth, HealthState, feed_healths, outage_story
+from freshtide.observe.keeping import KeptBound, kept_bounds
 from freshtide.observe.places import Places
+from freshtide.observe.planning import Plan, PlannedTable, Work, plan_of
 from freshtide.observe.prediction import Prediction, WarehouseModel, predict, warehouse_model
+from freshtide.observe.promises import Assurance, Promise, promises
 from freshtide.observe.recommendation import Recommendation, recommend
+from freshtide.observe.remedies import Remedy, remedies
 from freshtide.observe.replay import Difference, Replay, TraceError, replay_trace
 from freshtide.observe.rhythms import FeedRhythm, KnownBy, rhythm_of
 from freshtide.observe.selection import select_tables
@@ -19,17 +25,25 @@ from freshtide.observe.status import FeedReport, TableReport, WarehouseStatus, w
 from freshtide.observe.traces import Reached, beginning_line, continuation_line, decision_line
 
 __all__ = [
+    "Assurance",
+    "Demand",
+    "Demands",
     "Difference",
     "Explanation",
     "FeedHealth",
     "FeedReport",
     "FeedRhythm",
     "HealthState",
+    "KeptBound",
     "KnownBy",
     "Places",
+    "Plan",
+    "PlannedTable",
     "Prediction",
+    "Promise",
     "Reached",
     "Recommendation",
+    "Remedy",
     "Replay",
     "RowCount",
     "TableCurve",
@@ -37,17 +51,23 @@ __all__ = [
     "TraceError",
     "WarehouseModel",
     "WarehouseStatus",
+    "Work",
     "beginning_line",
     "beginning_of",
     "continuation_line",
     "count_rows",
     "decision_line",
+    "demands_of",
     "explain",
     "feed_healths",
+    "kept_bounds",
     "outage_story",
+    "plan_of",
     "predict",
+    "promises",
     "reach_of",
     "recommend",
+    "remedies",
     "replay_trace",
     "require_tracks",
     "rhythm_of",

@@ -9,8 +9,10 @@ from freshtide.catalog import Catalog, UpdateRow
 from freshtide.core.durations import format_duration
 from freshtide.core.instants import format_instant
 from freshtide.observe.health import feed_healths
-from freshtide.observe.outlooks import group_story, outlook_of, prospect_story, queue_story
+from freshtide.observe.outlooks import group_story, outlook_of, prospect_story, queue_story, reservation_story
+from freshtide.observe.places import Places
 from freshtide.observe.reconstruction import scheduler_now
+from freshtide.observe.replay import traced_look
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
 from freshtide.project import Project
 
@@ -50,7 +52,10 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     reports = {report.name: report for report in status.tables}
     report = reports[project.graph[name].name]
     scheduler = scheduler_now(project, catalog, now, run_going_on=run_going_on)
-    outlook = outlook_of(scheduler, project.graph.units.of(name), len(project.graph))
+    unit = project.graph.units.of(name)
+    is_traced = run_going_on and project.settings.policy.adaptive is not None
+    traced = traced_look(Places(project).trace, unit) if is_traced else None
+    outlook = outlook_of(scheduler, unit, len(project.graph), traced=traced)
     chain = _limiting_chain(project, catalog, name)
     sentences = [_how_stale(report), *_state(report, now, run_going_on=run_going_on)]
     if project.graph[name].is_base:
@@ -60,6 +65,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     sentences += _ailing_feeds(project, catalog, name, now, run_going_on=run_going_on)
     sentences += group_story(outlook, project.graph.units.beside(name))
     sentences += prospect_story(outlook)
+    sentences += reservation_story(outlook, now)
     sentences += queue_story(scheduler, outlook, run_going_on=run_going_on)
     last = next(iter(catalog.updates.recent(name, 1)), None)
     sentences += _last_decision(last)

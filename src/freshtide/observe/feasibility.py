@@ -1,11 +1,14 @@
-"""Whether the tracks suffice for what the project's allocation promises."""
+"""Whether the tracks suffice for what the project's scheduler promises."""
 
 from __future__ import annotations
 
 from freshtide.catalog import Catalog
 from freshtide.core.costs import CostModel
 from freshtide.core.errors import ProjectError
-from freshtide.project import Project, too_few_tracks
+from freshtide.guarantees import breaches
+from freshtide.observe.bounds import reservations
+from freshtide.observe.demands import demands_of
+from freshtide.project import Project, not_to_be_kept, too_few_tracks
 from freshtide.scheduling import Load
 from freshtide.scheduling.states import ASSUMED_PERIOD
 
@@ -15,7 +18,13 @@ def require_tracks(project: Project, catalog: Catalog) -> None:
 
     What a table costs that has never been updated is not known: where costs count, it must be allowed to be learnt.
     """
-    allocation, tracks = project.settings.policy.allocation, project.settings.tracks
+    settings = project.settings
+    if settings.policy.adaptive is not None:
+        known = [demand for demand in demands_of(project, catalog).units if demand.known_by == "learnt"]
+        if broken := breaches(reservations(known, settings.policy.adaptive, settings.tracks), settings.tracks):
+            raise ProjectError(not_to_be_kept(broken))
+        return
+    allocation, tracks = settings.policy.allocation, settings.tracks
     loads = []
     rows = catalog.tables.all()
     for table in project.graph.values():

@@ -8,7 +8,15 @@ from typing import Any
 
 from freshtide.core.durations import format_duration
 from freshtide.core.instants import format_instant
-from freshtide.scheduling import Candidate, Prospect, StandingScheduler, tracks_of
+from freshtide.scheduling import (
+    Candidate,
+    Mode,
+    Prospect,
+    ReservationView,
+    StandingScheduler,
+    TableView,
+    tracks_of,
+)
 
 _NAMED = 3
 
@@ -28,6 +36,8 @@ class Outlook:
     """The update that waits, if one does."""
     queue: tuple[Candidate, ...]
     """All that waits, best first."""
+    reservation: ReservationView | None = None
+    """Under the adaptive scheduler, as far as the run that goes on has told."""
 
     @property
     def is_chopped(self) -> bool:
@@ -58,18 +68,24 @@ class Outlook:
             "benefit": None if candidate is None else candidate.benefit,
             "chopped": chopped,
             "first": self.queue[0].table if self.queue else None,
+            "reservation": _reservation_json(self.reservation),
             "waits": self.waits,
         }
 
 
-def outlook_of(scheduler: StandingScheduler, unit: str, most: int) -> Outlook:
-    """Look at a unit, and at so many that wait."""
+def outlook_of(scheduler: StandingScheduler, unit: str, most: int, *, traced: TableView | None = None) -> Outlook:
+    """Look at a unit, and at so many that wait.
+
+    What was released when, and so its mode, is known to the scheduler of the run alone, and to its trace.
+    """
     look = scheduler.look(unit)
+    reserved = look.reservation is not None
     return Outlook(
         unit=unit,
         track=look.track,
         prospect=scheduler.prospect(unit),
-        waits=look.waits,
+        waits=(traced.waits if traced is not None else None) if reserved else look.waits,
+        reservation=traced.reservation if traced is not None and reserved else None,
         is_tried_again=look.retry_at is not None,
         candidate=look.candidate,
         queue=tuple(scheduler.standing(most)),
@@ -102,13 +118,28 @@ def prospect_story(outlook: Outlook) -> list[str]:
     return told
 
 
+def reservation_story(outlook: Outlook, now: float) -> list[str]:
+    """In which mode the table is, how often it is updated in it, and when next."""
+    reservation = outlook.reservation
+    if reservation is None:
+        return []
+    because = ", because it has fallen behind" if reservation.mode is Mode.RECOVERY else ""
+    told = (
+        f"It is in {reservation.mode} mode{because}: one update is released every {format_duration(reservation.period)}"
+    )
+    coming = reservation.next_release
+    if coming is None:
+        return [f"{told}."]
+    return [f"{told}, the next at {format_instant(coming)} (in {format_duration(max(0.0, coming - now))})."]
+
+
 def queue_story(scheduler: StandingScheduler, outlook: Outlook, *, run_going_on: bool) -> list[str]:
     """Who goes first and why, and why the table waits."""
     told = _place_story(scheduler, outlook)
     waits = outlook.candidate is not None or outlook.is_tried_again
     if waits and not run_going_on:
         told.append("No run is going on: it waits for `freshtide run`.")
-    elif waits:
+    elif waits and outlook.waits is not None:
         told.append(f"It waits: {outlook.waits}.")
     return told
 
@@ -128,6 +159,17 @@ def _place_story(scheduler: StandingScheduler, outlook: Outlook) -> list[str]:
         f"{scheduler.because(first)}; for '{outlook.unit}': {scheduler.because(candidate)}.",
         *benefit,
     ]
+
+
+def _reservation_json(reservation: ReservationView | None) -> dict[str, Any] | None:
+    if reservation is None:
+        return None
+    coming = reservation.next_release
+    return {
+        "mode": str(reservation.mode),
+        "period": reservation.period,
+        "next_release": None if coming is None else format_instant(coming),
+    }
 
 
 def _tracks_story(prospect: Prospect) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 from freshtide.core.errors import UsageError
 from freshtide.observe.standing import scheduler_from
 from freshtide.observe.traces import Continuation, TracedDecision, TraceLine, read_line, written_commands
-from freshtide.scheduling import Beginning, Scheduler
+from freshtide.scheduling import Beginning, Scheduler, TableView
+
+_BEGINS = b'{"begins":'
 
 
 class TraceError(UsageError):
@@ -73,17 +75,59 @@ def replay_trace(path: Path) -> Replay:
     return Replay(runs=runs, decisions=decisions, skipped=skipped)
 
 
+def traced_look(path: Path, table: str) -> TableView | None:
+    """How a table stood with the scheduler after the last decision of the last run in a trace file.
+
+    None where that cannot be told: there is no such trace, or the run began in a file before this one.
+    """
+    beginning, *others = _last_run(path) or [""]
+    try:
+        begun = _read(beginning, _Place(path, 1))
+        if not isinstance(begun, Beginning) or all(known.name != table for known in begun.tables):
+            return None
+        player = _Player(begun)
+        for number, text in enumerate(others, start=2):
+            decision = _read(text, _Place(path, number))
+            if isinstance(decision, TracedDecision):
+                player.decide(decision, _Place(path, number))
+    except TraceError:
+        return None
+    return player.scheduler.look(table)
+
+
+def last_beginning(path: Path) -> Beginning | None:
+    """What the last run in a trace file started from; None if that is not in this file."""
+    lines = _last_run(path)
+    try:
+        begun = _read(lines[0], _Place(path, 1)) if lines else None
+    except TraceError:
+        return None
+    return begun if isinstance(begun, Beginning) else None
+
+
+def _last_run(path: Path) -> list[str]:
+    """The whole lines of the last run that begins in a file."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return []
+    # Within a line quotes are escaped, so that nothing else looks like this.
+    begun = text.rfind(_BEGINS)
+    whole = text.rfind(b"\n") + 1
+    return [] if begun < 0 else text[begun:whole].decode("utf-8", errors="replace").splitlines()
+
+
 class _Player:
     """A scheduler that asks the trace where the live one asked its project."""
 
     def __init__(self, beginning: Beginning) -> None:
         self._reached: Mapping[tuple[str, float], float | None] = {}
-        self._scheduler: Scheduler = scheduler_from(beginning, self._reach)
+        self.scheduler: Scheduler = scheduler_from(beginning, self._reach)
 
     def decide(self, traced: TracedDecision, place: _Place) -> list[Any]:
         self._reached = traced.reached
         try:
-            commands = self._scheduler.handle(traced.events, traced.now)
+            commands = self.scheduler.handle(traced.events, traced.now)
         except (KeyError, AssertionError) as error:
             raise TraceError(f"{place}: the events do not follow from what came before: {error}.") from error
         # Through JSON and back, as what was recorded has been.

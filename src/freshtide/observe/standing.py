@@ -12,7 +12,9 @@ from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.instants import micros, seconds
 from freshtide.core.staleness import trailing_edge
-from freshtide.core.tables import Table
+from freshtide.core.tables import Feed, Table
+from freshtide.guarantees import whole_buckets
+from freshtide.observe.rhythms import rhythm_of
 from freshtide.project import Project
 from freshtide.scheduling import Beginning, Reach, RetryPolicy, ScheduledTable, Scheduler
 
@@ -28,25 +30,46 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
     tables = []
     for unit, names in project.graph.units.items():
         members = [project.graph[name] for name in names]
+        feed = project.feeds[members[0].feed] if members[0].feed is not None else None
+        arrival_jitter, timestamp_jitter = _jitters(project, catalog, feed)
         rows = [_current(table, known.get(table.name), definitions[table.name]) for table in members]
         tables.append(
             ScheduledTable(
                 name=unit,
                 sources=project.graph.units.sources(unit),
                 priority=sum(table.priority for table in members),
-                period=max((table.period for table in members if table.period is not None), default=None),
+                period=_period(project, members),
                 freshness=trailing_edge(row.freshness for row in rows),
                 safe=trailing_edge(row.safe for row in rows),
                 paused=any(row.status == "paused" for row in rows),
                 failed=any(row.status == "failed" for row in rows),
                 revised_sources=not revised.isdisjoint(names),
                 cost=_cost(project, catalog, unit, rows),
+                arrival_jitter=arrival_jitter,
+                timestamp_jitter=timestamp_jitter,
+                held_back=0.0 if feed is None else feed.lateness or 0.0,
             )
         )
     retry = RetryPolicy(
         attempts=settings.retry.attempts, backoff=settings.retry.backoff, longest=settings.retry.longest
     )
     return Beginning(tables=tuple(tables), tracks=settings.tracks, policy=settings.policy, retry=retry)
+
+
+def _period(project: Project, members: Sequence[Table]) -> float | None:
+    period = max((table.period for table in members if table.period is not None), default=None)
+    if period is None or project.settings.policy.adaptive is None:
+        return period
+    return whole_buckets(period, max(table.shortest_bucket for table in members))
+
+
+def _jitters(project: Project, catalog: Catalog, feed: Feed | None) -> tuple[float, float]:
+    """How irregular a feed is. Phase counts as 0: tables are fresh when a run has caught up, whenever that is."""
+    # Nobody else asks, and learning it reads hundreds of arrivals per feed.
+    if feed is None or project.settings.policy.adaptive is None:
+        return 0.0, 0.0
+    known = rhythm_of(feed, catalog, poll=project.settings.poll)
+    return (0.0, 0.0) if known is None else (known.rhythm.arrival_jitter, known.rhythm.timestamp_jitter or 0.0)
 
 
 def _current(table: Table, row: TableRow | None, definition: str) -> TableRow:

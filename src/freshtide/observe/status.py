@@ -154,7 +154,7 @@ def warehouse_status(
                 freshness=fresh,
                 staleness=None if fresh is None else max(0.0, now - fresh),
                 target_lag=table.target_lag,
-                pending=pending.get(name, 0) if table.is_base else _behind(table, fresh, safe, cuts),
+                pending=pending.get(name, 0) if table.is_base else int(is_behind(table, fresh, safe, cuts)),
                 running_on=_track(running.get(name)),
                 running_since=running[name].started_at if name in running else None,
                 updates=row.updates if row else 0,
@@ -178,10 +178,11 @@ def limiting_source(graph: TableGraph, table: str, safe: dict[str, float | None]
     )
 
 
-def _behind(table: Table, fresh: float | None, safe: dict[str, float | None], cuts: Cuts) -> int:
+def is_behind(table: Table, fresh: float | None, safe: Mapping[str, float | None], cuts: Cuts) -> bool:
+    """Whether the sources of a view have moved on so far that an update would get it further."""
     edge = trailing_edge(safe.get(source) for source in table.sources)
     goal = None if edge is None else cuts.reach(table.name, micros(edge))
-    return int(goal is not None and (fresh is None or goal > micros(fresh)))
+    return goal is not None and (fresh is None or goal > micros(fresh))
 
 
 def _track(update: UpdateRow | None) -> int | None:

@@ -30,7 +30,7 @@ from freshtide.core.events import (
     UpdateFailed,
     UpdateFinished,
 )
-from freshtide.scheduling import ALLOCATIONS, INHERITANCES, Beginning, Policy, RetryPolicy, ScheduledTable
+from freshtide.scheduling import ALLOCATIONS, INHERITANCES, Adaptive, Beginning, Policy, RetryPolicy, ScheduledTable
 
 Reached = tuple[str, float, float | None]
 """A table, a cut and how far it takes the table."""
@@ -79,6 +79,7 @@ def beginning_line(beginning: Beginning) -> str:
         | {
             "allocation": _whole(policy.allocation, name=policy.allocation.name),
             "inheritance": _whole(policy.inheritance, name=policy.inheritance.name),
+            "adaptive": None if policy.adaptive is None else _whole(policy.adaptive),
         },
         "retry": _whole(beginning.retry),
     }
@@ -118,7 +119,7 @@ def read_line(text: str) -> TraceLine:
 
 def _beginning(written: dict[str, Any]) -> Beginning:
     policy = written["policy"]
-    allocation, inheritance = policy["allocation"], policy["inheritance"]
+    allocation, inheritance, adaptive = policy["allocation"], policy["inheritance"], policy.get("adaptive")
     return Beginning(
         tables=tuple(_table(table) for table in written["tables"]),
         tracks=written["tracks"],
@@ -127,6 +128,7 @@ def _beginning(written: dict[str, Any]) -> Beginning:
             | {
                 "allocation": ALLOCATIONS[allocation["name"]](**_without(allocation, "name")),
                 "inheritance": INHERITANCES[inheritance["name"]](**_without(inheritance, "name")),
+                "adaptive": None if adaptive is None else Adaptive(**adaptive),
             }
         ),
         retry=RetryPolicy(**written["retry"]),

@@ -8,6 +8,7 @@ in YAML and Python under flows/.
 writes the project that `freshtide init` begins with. `read_scenario` reads what is to be simulated.
 """
 
+from freshtide.project.adaptivescheduler import not_to_be_kept
 from freshtide.project.assembly import Project, assemble
 from freshtide.project.declarations import Declarations, DeclaredTable, TableKind
 from freshtide.project.decorators import NoProjectError, collecting, declared_function, feed, materialized_view, table
@@ -45,6 +46,7 @@ __all__ = [
     "find_project",
     "load_project",
     "materialized_view",
+    "not_to_be_kept",
     "parse_query",
     "parse_scheduler",
     "parse_size",

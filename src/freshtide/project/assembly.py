@@ -10,6 +10,7 @@ from freshtide.core.errors import Origin, Problem, ProjectError
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Feed, Maintenance, Table
 from freshtide.flows import FlowGraph
+from freshtide.project.adaptivescheduler import unknown_tables
 from freshtide.project.basetables import base_table
 from freshtide.project.declarations import Declarations, TableKind
 from freshtide.project.derivedtables import derived_table
@@ -52,6 +53,7 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
     problems += group_problems(tables, declarations.feeds.values())
     flows = tuple(declarations.flows.values())
     problems += flow_table_problems(flows, declarations.tables, spoiled=declarations.spoiled)
+    problems += unknown_tables(settings.policy, _scheduled(declarations, tables), settings.place)
     if problems:
         raise ProjectError(_in_order(problems))
     return Project(
@@ -69,6 +71,12 @@ _NO_TABLES = Problem(
     origin=Origin(file="freshtide.yml"),
     way_out="Write CREATE STREAMING TABLE name AS SELECT * FROM STREAM feed into a file in tables/.",
 )
+
+
+def _scheduled(declarations: Declarations, tables: Mapping[str, Table]) -> list[str]:
+    """The names that the scheduler goes by, those of tables with problems of their own included."""
+    broken = [declared.name for declared in declarations.tables.values() if declared.name not in tables]
+    return [*dict.fromkeys(table.update_group or table.name for table in tables.values()), *broken]
 
 
 def _table_sources(table: ResolvedTable) -> tuple[str, ...]:

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.catalog import parse_url
-from freshtide.core.errors import ProjectError
+from freshtide.core.errors import Origin, ProjectError
 from freshtide.project.schedulers import read_policy
 from freshtide.project.sizes import parse_size
 from freshtide.project.validation import (
     Duration,
+    Place,
     PositiveDuration,
     Written,
     check,
@@ -21,7 +22,7 @@ from freshtide.project.validation import (
     understood,
     wrong,
 )
-from freshtide.project.yamlfile import YamlFile
+from freshtide.project.yamlfile import KeyPath, YamlFile
 from freshtide.scheduling import Policy
 
 SPARK_NAMES = {
@@ -41,6 +42,10 @@ class Retry:
     attempts: int = 4
     backoff: float = 1.0
     longest: float = 60.0
+
+
+def _somewhere(_: KeyPath) -> Origin:
+    return Origin(file="freshtide.yml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,8 @@ class Settings:
     """From this many bytes on, Spark writes the files of an update itself."""
     retention: float = 86_400.0
     """How long old versions of the tables are kept."""
+    place: Place = field(default=_somewhere, compare=False, repr=False)
+    """Where a key was written: what it says may only turn out wrong beside the tables."""
 
 
 def read_settings(file: YamlFile, *, default_name: str) -> Settings:
@@ -88,6 +95,7 @@ def read_settings(file: YamlFile, *, default_name: str) -> Settings:
         poll=written.poll,
         large_update=written.large_update,
         retention=written.retention,
+        place=file.origin,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -88,9 +89,11 @@ class Workbench:
     def audit(self) -> Audit:
         return Audit(self.states())
 
-    def engine(self) -> Engine:
+    def engine(self, *, once: bool = False) -> Engine:
         """An engine that goes on where the last one stopped. The caller holds the run lock."""
-        project, settings = self.project, self.project.settings
+        # Reservations pace updates by periods to come; a single pass has none, and would wait for each in vain.
+        project = unpaced(self.project) if once else self.project
+        settings = project.settings
         require_tracks(project, self.catalog)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
         worker = UpdateWorker(
@@ -128,6 +131,15 @@ class Workbench:
         }
         session = self.tracks.session("analysis")
         return resolve_columns(session, self.project.feeds, self.project.graph, extra)
+
+
+def unpaced(project: Project) -> Project:
+    """The same project without reservations: what is there is updated by its deadlines, as soon as a track is idle."""
+    policy = project.settings.policy
+    if policy.adaptive is None:
+        return project
+    unreserved = replace(policy, adaptive=None, ordering="edf")
+    return replace(project, settings=replace(project.settings, policy=unreserved))
 
 
 def _require_writable(*folders: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from freshtide.simulation.staleness import Staleness
-from freshtide.simulation.streams import Arrival, files_of
+from freshtide.simulation.streams import Arrival, files_until
 from freshtide.simulation.workload import SimulatedTable
 
 
@@ -35,17 +35,13 @@ def flows(
 ) -> dict[str, Flow]:
     """The flow of each table of a run that lasted until `end`."""
     by_name = {table.name: table for table in tables}
-    arrived = {table.name: _arrived(table, seed, end) for table in tables if table.stream is not None}
+    arrived = {table.name: files_until(table, seed, end) for table in tables if table.stream is not None}
     found = {}
     for table in tables:
         stamps = _stamps(_bases(table, by_name), arrived)
         curve = staleness[table.name]
         found[table.name] = Flow(stretch=_stretch(stamps, curve), low=_low(stamps), penalty=_penalty(curve))
     return found
-
-
-def _arrived(table: SimulatedTable, seed: int, end: float) -> list[Arrival]:
-    return list(itertools.takewhile(lambda file: file[0] <= end, files_of(table, seed)))
 
 
 def _bases(table: SimulatedTable, by_name: Mapping[str, SimulatedTable]) -> list[str]:

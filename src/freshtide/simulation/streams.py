@@ -21,6 +21,11 @@ def files_of(table: SimulatedTable, seed: int) -> Iterator[Arrival]:
     return arrivals(table.stream, random.Random(f"{seed}/{table.name}/arrivals"))
 
 
+def files_until(table: SimulatedTable, seed: int, end: float) -> list[Arrival]:
+    """What has arrived for a table by the end of a run, in the order of its arrival."""
+    return list(itertools.takewhile(lambda file: file[0] <= end, files_of(table, seed)))
+
+
 def arrivals(stream: Stream, rng: random.Random) -> Iterator[Arrival]:
     """The files of a stream in the order of their arrival, for ever or as long as they are listed."""
     if stream.arrivals is not None:

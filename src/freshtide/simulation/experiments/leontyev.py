@@ -7,7 +7,6 @@ give the phases: they are drawn from the seed.
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from bisect import bisect_right
@@ -17,7 +16,7 @@ from typing import Literal
 from freshtide.scheduling import PRP, Adaptive, Policy, adaptive_policy
 from freshtide.simulation.engine import Simulation
 from freshtide.simulation.experiments.experiment import Conditions, Experiment, Panel, Series
-from freshtide.simulation.streams import files_of
+from freshtide.simulation.streams import files_until
 from freshtide.simulation.workload import SimulatedTable, Stream, Workload
 
 TRACKS = 2
@@ -71,10 +70,7 @@ def backlogs(world: Workload, policy: Policy, shown: Iterable[str]) -> Series:
         horizon=HORIZON,
         on_update=lambda update: reached.setdefault(update.table, []).append((update.end, update.upto)),
     )
-    streams = {
-        table.name: list(itertools.takewhile(lambda file: file[0] <= HORIZON, files_of(table, world.seed)))
-        for table in world.tables
-    }
+    streams = {table.name: files_until(table, world.seed, HORIZON) for table in world.tables}
     return {table: _steps(streams[table], reached[table]) for table in shown}
 
 

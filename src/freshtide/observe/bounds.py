@@ -1,0 +1,274 @@
+"""How stale tables get at most under a scheduler: the theorems of the papers, applied to a project's tables.
+
+Pure. Where a theorem's assumptions do not hold, there is a reason with numbers instead of a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from freshtide.core.costs import SHORTEST, Cost, CostModel
+from freshtide.core.durations import format_duration
+from freshtide.guarantees import (
+    Breach,
+    Group,
+    Reserved,
+    breaches,
+    fastest_recovery,
+    joint_recovery,
+    response_bounds,
+    staleness_bound,
+    staleness_bounds,
+    waiting_bound,
+    waiting_breaches,
+    whole_buckets,
+)
+from freshtide.scheduling import Adaptive, GroupAndRun, Load, Policy
+from freshtide.scheduling.orderings import Myopic
+from freshtide.scheduling.states import ASSUMED_PERIOD
+
+_NAMED = 3
+_IN_EXPECTATION = "Shares are reserved by average costs: the bounds hold in expectation, not each time."
+_ONE_BY_ONE = "No two files may come at just the same moment (Bateni et al. 2009, section 4)."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What a unit of updating, a table or an update group, asks of the tracks, and its users of it."""
+
+    unit: str
+    target_lags: Mapping[str, float | None]
+    """Of each table of the unit."""
+    sources: tuple[str, ...] = ()
+    """Units."""
+    period: float | None = None
+    """None: not declared. The scheduler then assumes one, and nothing can be promised."""
+    cost: Cost = field(default_factory=CostModel)
+    known_by: Literal["learnt", "given", "assumed"] = "learnt"
+    arrival_jitter: float = 0.0
+    timestamp_jitter: float | None = 0.0
+    """None: nobody knows how old the feed's files are when they come."""
+    held_back: float = 0.0
+    """How far what dependents may use stays behind its freshness; infinite where that is for punctuation to say."""
+    bucket: float = 0.0
+    """A view that emits closed buckets: the width of one."""
+    coarseness: float = 0.0
+    """How far its freshness stays behind what its sources allow, at most, for the buckets' sake."""
+
+    @property
+    def pace(self) -> float:
+        """How often it is updated by its nature: once in a period, or in as many buckets as cover one."""
+        return whole_buckets(self.period or ASSUMED_PERIOD, self.bucket)
+
+    @property
+    def average(self) -> float:
+        """E(P)."""
+        return self.cost.expected(self.pace)
+
+    @property
+    def worst(self) -> float:
+        return self.cost.longest(self.pace)
+
+    @property
+    def beta(self) -> float:
+        """Seconds of work per second of data."""
+        return self.cost.coefficients[1]
+
+    @property
+    def utilisation(self) -> float:
+        return self.average / self.pace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    of: Mapping[str, float] = field(default_factory=dict)
+    told: Mapping[str, str] = field(default_factory=dict)
+    """By unit: what its bound is made of."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """By unit: why it has none."""
+    rests_on: tuple[str, ...] = ()
+    """What they rest on besides the costs that were learnt; sentences."""
+
+
+def bounds_of(demands: Sequence[Demand], policy: Policy, tracks: int) -> Bounds:
+    """What the scheduler bounds, and what it does not."""
+    if policy.adaptive is not None:
+        return _reserved_bounds(demands, policy.adaptive, tracks)
+    if isinstance(policy.allocation, GroupAndRun) and policy.ordering == Myopic.name:
+        return _grouped_bounds(demands, policy.allocation, tracks)
+    return Bounds(missing=dict.fromkeys((demand.unit for demand in demands), f"{_named(policy)} has no bound"))
+
+
+def _reserved_bounds(demands: Sequence[Demand], settings: Adaptive, tracks: int) -> Bounds:
+    """A of Definition 13 (Leontyev et al. 2010), if the assumptions of the theorems hold."""
+    reserved = reservations(demands, settings, tracks)
+    if broken := breaches(reserved, tracks):
+        told = f"the adaptive scheduler cannot reserve what is needed: {joined(broken)}"
+        missing = dict.fromkeys((demand.unit for demand in demands), told)
+        return Bounds(missing=missing, rests_on=_assumed_costs(demands))
+    response, found = response_bounds(reserved, tracks), staleness_bounds(reserved, tracks)
+    unknown = _unknown(demands)
+    bounded = [demand for demand in demands if demand.unit not in unknown]
+    return Bounds(
+        of={demand.unit: found[demand.unit] for demand in bounded},
+        told={demand.unit: _made_of(demand, response[demand.unit], found) for demand in bounded},
+        missing=unknown,
+        rests_on=_assumed_costs(demands) + (() if settings.costs == "worst" else (_IN_EXPECTATION,)),
+    )
+
+
+def _grouped_bounds(demands: Sequence[Demand], allocation: GroupAndRun, tracks: int) -> Bounds:
+    """What follows from lemma 4.2 of Bateni et al. 2009 for the base tables of groups that it covers."""
+    loads = [
+        Load(table=demand.unit, period=demand.period or ASSUMED_PERIOD, execution=demand.average) for demand in demands
+    ]
+    parted = allocation.partition(loads, tracks)
+    if parted.shortage is not None:
+        return Bounds(missing=dict.fromkeys((demand.unit for demand in demands), parted.shortage.reason))
+    unknown = _unknown(demands)
+    bounds: dict[str, float] = {}
+    told: dict[str, str] = {}
+    for number, lane in enumerate(parted.lanes):
+        members = [demand for demand in demands if parted.lane_of[demand.unit] == number]
+        group = Group(
+            tables=len(members),
+            tracks=lane.own.bit_count(),
+            longest=max(demand.pace + demand.arrival_jitter for demand in members),
+            shortest=min(demand.pace - demand.arrival_jitter for demand in members),
+        )
+        why, alpha = _not_covered(members, group), _alpha(members, group)
+        for demand in members:
+            if demand.unit in unknown:
+                continue
+            if why is not None:
+                unknown[demand.unit] = f"{lane.label} of {allocation.name}: {why}"
+                continue
+            # The paper stamps a file when it is released; here it is up to so much older.
+            age = demand.timestamp_jitter or 0.0
+            bounds[demand.unit] = staleness_bound(group, alpha=alpha) + age
+            told[demand.unit] = (
+                f"a file comes at least every {format_duration(group.longest)}, up to {format_duration(age)} old; "
+                f"updates wait up to {format_duration(waiting_bound(group))} and take {alpha:.2g}s per second of data"
+            )
+    return Bounds(of=bounds, told=told, missing=unknown, rests_on=(*_assumed_costs(demands), _ONE_BY_ONE))
+
+
+def _not_covered(members: Sequence[Demand], group: Group) -> str | None:
+    """What of the lemma's assumptions does not hold for a group."""
+    if view := next((demand.unit for demand in members if demand.sources), None):
+        return f"the view '{view}' is in it, whose updates come when its sources' end and not in a rhythm"
+    if group.shortest <= 0.0:
+        return "a file may come at any time, because a jitter is as long as its period"
+    broken = waiting_breaches(group, alpha=_alpha(members, group))
+    return joined(broken) if broken else None
+
+
+def _alpha(members: Sequence[Demand], group: Group) -> float:
+    """Seconds to load a second of data at most: the fixed cost weighs most on the shortest update."""
+    shortest = max(group.shortest, SHORTEST)
+    return max(demand.cost.longest(shortest) for demand in members) / shortest
+
+
+def _made_of(demand: Demand, response: float, bounds: Mapping[str, float]) -> str:
+    released = f"an update is released once in {format_duration(demand.pace)}, done {format_duration(response)} later"
+    if not demand.sources:
+        early = f", up to {format_duration(demand.arrival_jitter)} early" if demand.arrival_jitter else ""
+        age = f", up to {format_duration(demand.timestamp_jitter)} old" if demand.timestamp_jitter else ""
+        return f"a file comes every {format_duration(demand.pace)}{early}{age}; {released}"
+    source = max(demand.sources, key=lambda name: bounds[name])
+    buckets = f"; buckets of {format_duration(demand.bucket)} have to close" if demand.bucket else ""
+    return f"'{source}' is at most {format_duration(bounds[source])} stale{buckets}; {released}"
+
+
+def _unknown(demands: Sequence[Demand]) -> dict[str, str]:
+    """Why nothing can be promised to some units, or to those below which they are."""
+    found: dict[str, str] = {}
+    punctuated = {demand.unit for demand in demands if math.isinf(demand.held_back)}
+    for demand in sources_first(demands):
+        if (why := next((found[source] for source in demand.sources if source in found), None)) is not None:
+            found[demand.unit] = why
+        elif demand.period is None:
+            found[demand.unit] = f"the feed of '{demand.unit}' declares no period"
+        elif demand.timestamp_jitter is None:
+            found[demand.unit] = (
+                f"nobody knows how old the files of '{demand.unit}' are when they come; "
+                "`timestamp_jitter` of its feed says so, or a run that lasts ten files"
+            )
+        elif not punctuated.isdisjoint(demand.sources):
+            found[demand.unit] = "how far it may use its sources is for punctuation to say"
+    return found
+
+
+def sources_first(demands: Sequence[Demand]) -> list[Demand]:
+    by_unit = {demand.unit: demand for demand in demands}
+    placed: dict[str, Demand] = {}
+
+    def place(demand: Demand) -> None:
+        if demand.unit not in placed:
+            for source in demand.sources:
+                place(by_unit[source])
+            placed[demand.unit] = demand
+
+    for demand in demands:
+        place(demand)
+    return list(placed.values())
+
+
+def reservations(demands: Sequence[Demand], settings: Adaptive, tracks: int) -> list[Reserved]:
+    """The shares that the adaptive scheduler reserves. In a live warehouse phase counts as 0: tables start fresh."""
+    worst = settings.costs == "worst"
+    executions = {demand.unit: demand.worst if worst else demand.average for demand in demands}
+    total = sum(executions[demand.unit] / demand.pace for demand in demands)
+    return [
+        replace(
+            reserved_at(demand, executions[demand.unit]),
+            recovery_period=_recovery_period(demand, executions[demand.unit], total, settings, tracks),
+        )
+        for demand in demands
+    ]
+
+
+def reserved_at(demand: Demand, execution: float) -> Reserved:
+    """A unit whose updates take so long, without a recovery mode."""
+    return Reserved(
+        table=demand.unit,
+        period=demand.pace,
+        execution=execution,
+        recovery_period=demand.pace,
+        sources=demand.sources,
+        arrival_jitter=demand.arrival_jitter,
+        timestamp_jitter=demand.timestamp_jitter or 0.0,
+        held_back=demand.held_back,
+        coarseness=demand.coarseness,
+    )
+
+
+def _recovery_period(demand: Demand, execution: float, total: float, settings: Adaptive, tracks: int) -> float:
+    given = settings.recovery_of.get(demand.unit, settings.recovery)
+    if not isinstance(given, str):
+        return given
+    formula = fastest_recovery if given == "fastest" else joint_recovery
+    return formula(execution=execution, period=demand.pace, total_utilisation=total, tracks=tracks)
+
+
+def _assumed_costs(demands: Sequence[Demand]) -> tuple[str, ...]:
+    assumed = [demand for demand in demands if demand.known_by == "assumed"]
+    if not assumed:
+        return ()
+    names = ", ".join(f"'{demand.unit}'" for demand in assumed[:_NAMED])
+    more = f" and {len(assumed) - _NAMED} more" if len(assumed) > _NAMED else ""
+    each = format_duration(assumed[0].average)
+    return (f"No costs have been learnt of {names}{more}: {each} an update is assumed.",)
+
+
+def _named(policy: Policy) -> str:
+    return f"the ordering {policy.ordering} with the allocation {policy.allocation.name}"
+
+
+def joined(broken: Sequence[Breach]) -> str:
+    first = broken[0]
+    more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
+    return f"{first.reason}. {first.way_out.removesuffix('.')}{more}"
