@@ -26,7 +26,12 @@ def draw_text(graph: FlowGraph) -> str:
     """Strata, their subflows and the activities of these, each with its kind and with what it takes rows from."""
     strata = plan_mixed(graph)
     subflows = sum(len(stratum) for stratum in strata)
-    lines = [f"{graph.name}: {len(graph.nodes)} activities, {subflows} subflows, {len(strata)} strata", ""]
+    counts = (
+        _counted(len(graph.nodes), "activity", "activities"),
+        _counted(subflows, "subflow", "subflows"),
+        _counted(len(strata), "stratum", "strata"),
+    )
+    lines = [f"{graph.name}: {', '.join(counts)}", ""]
     names = max(len(name) for name in graph.nodes)
     kinds = max(len(node.activity.kind) for node in graph)
     for number, stratum in enumerate(strata):
@@ -40,6 +45,10 @@ def draw_text(graph: FlowGraph) -> str:
                 shown = "  ".join(part for part in told if part)
                 lines.append(f"    {mark} {name:{names}}  {node.activity.kind:{kinds}}  {shown}".rstrip())
     return "\n".join([*lines, "", LEGEND])
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _sources(node: Node) -> Iterator[str]:
@@ -77,8 +86,8 @@ def draw_svg(graph: FlowGraph) -> str:
     }
     texts = {node.name: _texts(node, *planned[node.name]) for node in graph}
     widths = {name: max(len(text) for text in lines) * _CHARACTER + 24 for name, lines in texts.items()}
-    gaps = {edge: len(_port(edge.port)) * _CHARACTER + 40 for edge in graph.edges}
-    layout = lay_out(graph, widths, gaps=gaps)
+    labels = {edge: len(_port(edge.port)) * _CHARACTER for edge in graph.edges}
+    layout = lay_out(graph, widths, labels=labels)
     width = max(layout.width, len(LEGEND) * _CHARACTER + 2 * MARGIN)
     height = layout.height + _LEGEND_HEIGHT
     boxes = (
@@ -133,7 +142,7 @@ def _line(line: Line) -> Iterator[str]:
         f"<title>{escape(line.edge.label)}</title></path>"
     )
     if _port(line.edge.port):
-        start = line.points[1]
+        start = line.points[0]
         yield (
             f'<text x="{start[0] + 6:g}" y="{start[1] - 4:g}" fill="#64748b" font-size="10">'
             f"{escape(line.edge.port)}</text>"

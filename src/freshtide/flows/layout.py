@@ -17,7 +17,8 @@ BOX_HEIGHT = 52.0
 MARGIN = 24.0
 _LANE_HEIGHT = 12.0
 _BETWEEN_PLACES = 24.0
-_LEAST_GAP = 56.0
+_CURVE = 56.0
+"""How wide the curve from one layer to the next is at least."""
 _SWEEPS = 8
 
 Point = tuple[float, float]
@@ -62,24 +63,49 @@ class _Place:
         return BOX_HEIGHT if self.name is not None else _LANE_HEIGHT
 
 
-def lay_out(graph: FlowGraph, widths: Mapping[str, float], *, gaps: Mapping[Edge, float]) -> Layout:
-    """A layout for boxes of these widths, with at least so much room behind the producer of each edge."""
-    layer_of = layers(graph)
-    ways = {edge: _way(edge, layer_of) for edge in graph.edges}
-    columns = _ordered(graph, layer_of, ways)
-    tops = _tops(columns)
-    lefts, rights = _sides(columns, widths, gaps, layer_of)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grid:
+    """Where columns and the places in them are."""
+
+    ways: Mapping[Edge, Sequence[_Place]]
+    columns: Sequence[Sequence[_Place]]
+    tops: Mapping[_Place, float]
+    lefts: Sequence[float]
+    rights: Sequence[float]
+
+
+def lay_out(graph: FlowGraph, widths: Mapping[str, float], *, labels: Mapping[Edge, float]) -> Layout:
+    """A layout for boxes of these widths, with so much straight way behind the producer of each edge for its label."""
+    grid = _grid(graph, widths, labels)
     boxes = {
-        place.name: Box(x=lefts[place.layer], y=tops[place], width=widths[place.name])
-        for column in columns
+        place.name: Box(x=grid.lefts[place.layer], y=grid.tops[place], width=widths[place.name])
+        for column in grid.columns
         for place in column
         if place.name is not None
     }
-    lines = tuple(
-        Line(edge=edge, points=_points(graph, edge, way, boxes, tops, lefts, rights)) for edge, way in ways.items()
+    return Layout(
+        boxes=boxes,
+        lines=tuple(Line(edge=edge, points=_points(graph, edge, boxes, labels, grid)) for edge in graph.edges),
+        width=max(grid.rights, default=0.0) + MARGIN,
+        height=max((top + place.height for place, top in grid.tops.items()), default=0.0) + MARGIN,
     )
-    bottom = max((tops[place] + place.height for column in columns for place in column), default=0.0)
-    return Layout(boxes=boxes, lines=lines, width=(rights[-1] if rights else 0.0) + MARGIN, height=bottom + MARGIN)
+
+
+def _grid(graph: FlowGraph, widths: Mapping[str, float], labels: Mapping[Edge, float]) -> _Grid:
+    layer_of = layers(graph)
+    ways = {edge: _way(edge, layer_of) for edge in graph.edges}
+    columns = _ordered(graph, layer_of, ways)
+    room: dict[int, float] = {}
+    for edge, label in labels.items():
+        room[layer_of[edge.producer]] = max(label, room.get(layer_of[edge.producer], 0.0))
+    lefts: list[float] = []
+    rights: list[float] = []
+    left = MARGIN
+    for layer, column in enumerate(columns):
+        lefts.append(left)
+        rights.append(left + max(widths[place.name] for place in column if place.name is not None))
+        left = rights[-1] + room.get(layer, 0.0) + _CURVE
+    return _Grid(ways=ways, columns=columns, tops=_tops(columns), lefts=lefts, rights=rights)
 
 
 def layers(graph: FlowGraph) -> dict[str, int]:
@@ -145,39 +171,19 @@ def _tops(columns: Sequence[Sequence[_Place]]) -> dict[_Place, float]:
     return tops
 
 
-def _sides(
-    columns: Sequence[Sequence[_Place]],
-    widths: Mapping[str, float],
-    gaps: Mapping[Edge, float],
-    layer_of: Mapping[str, int],
-) -> tuple[list[float], list[float]]:
-    """The left and the right side of each column."""
-    lefts: list[float] = []
-    rights: list[float] = []
-    left = MARGIN
-    for layer, column in enumerate(columns):
-        lefts.append(left)
-        rights.append(left + max(widths[place.name] for place in column if place.name is not None))
-        needed = [gap for edge, gap in gaps.items() if layer_of[edge.producer] == layer]
-        left = rights[-1] + max([_LEAST_GAP, *needed])
-    return lefts, rights
-
-
-def _points(  # noqa: PLR0917  all that a layout consists of
-    graph: FlowGraph,
-    edge: Edge,
-    way: Sequence[_Place],
-    boxes: Mapping[str, Box],
-    tops: Mapping[_Place, float],
-    lefts: Sequence[float],
-    rights: Sequence[float],
+def _points(
+    graph: FlowGraph, edge: Edge, boxes: Mapping[str, Box], labels: Mapping[Edge, float], grid: _Grid
 ) -> tuple[Point, ...]:
-    producer, consumer = boxes[edge.producer], boxes[edge.consumer]
-    leaving = graph.consumers(edge.producer)
+    producer, consumer, way = boxes[edge.producer], boxes[edge.consumer], grid.ways[edge]
+    # Those that go up leave above those that go down, lest they cross.
+    leaving = sorted(graph.consumers(edge.producer), key=lambda other: grid.tops[grid.ways[other][1]])
     start = producer.y + producer.height * (1 + leaving.index(edge)) / (1 + len(leaving))
     end = consumer.y + consumer.height * (1 + edge.number) / (1 + len(graph[edge.consumer].inputs))
-    points: list[Point] = [(producer.x + producer.width, start), (rights[way[0].layer], start)]
+    points: list[Point] = [
+        (producer.x + producer.width, start),
+        (grid.rights[way[0].layer] + labels.get(edge, 0.0), start),
+    ]
     for place in way[1:-1]:
-        middle = tops[place] + place.height / 2
-        points += [(lefts[place.layer], middle), (rights[place.layer], middle)]
+        middle = grid.tops[place] + place.height / 2
+        points += [(grid.lefts[place.layer], middle), (grid.rights[place.layer], middle)]
     return (*points, (consumer.x, end))
