@@ -4,13 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from freshtide.flows import Flow
     from freshtide.project import feed, materialized_view, table
     from freshtide.warehouse import Warehouse
 
 __version__ = "0.1.0"
-__all__ = ["Warehouse", "__version__", "feed", "materialized_view", "table"]
+__all__ = ["Flow", "Warehouse", "__version__", "feed", "materialized_view", "table"]
 
 _HOMES = {
+    "Flow": "freshtide.flows",
     "Warehouse": "freshtide.warehouse",
     "feed": "freshtide.project",
     "materialized_view": "freshtide.project",

@@ -34,24 +34,26 @@ CONDITIONS: Mapping[str, Callable[[Row], bool]] = {
 
 def evaluate(activity: Activity, inputs: Sequence[Sequence[Row]]) -> Mapping[str, list[Row]]:
     """What comes out of an activity for all its input, by output."""
-    rows = [row for part in inputs for row in part]
     match activity:
-        case Filter():
-            return {OUT: [row for row in rows if CONDITIONS[activity.condition](row)]}
-        case NotNull():
-            return {
-                OUT: [row for row in rows if row[1] is not None],
-                QUARANTINE: [row for row in rows if row[1] is None],
-            }
-        case Function():
-            return {OUT: list(activity.function(rows))}
-        case Union():
-            return {OUT: rows}
         case Join():
             return {OUT: _joined(activity, inputs[0], inputs[1])}
         case Difference():
             keys = {row[0] for row in inputs[1]}
             return {OUT: [row for row in inputs[0] if row[0] not in keys]}
+        case Union():
+            return {OUT: [row for part in inputs for row in part]}
+    return _of_one(activity, inputs[0])
+
+
+def _of_one(activity: Activity, rows: Sequence[Row]) -> Mapping[str, list[Row]]:
+    match activity:
+        case Filter():
+            return {OUT: [row for row in rows if CONDITIONS[activity.condition](row)]}
+        case NotNull():
+            missing = [row for row in rows if row[1] is None]
+            return {OUT: [row for row in rows if row[1] is not None], QUARANTINE: missing}
+        case Function():
+            return {OUT: list(activity.function(rows))}
         case Sort():
             return {OUT: sorted(rows, key=_order)}
         case Aggregate():
@@ -162,6 +164,7 @@ class ListWorker:
 
     def process(self, node: Node, number: int, pack: Pack) -> Outputs:
         rows = self._content(pack)
+        assert number not in node.activity.whole_inputs
         self.most_in_memory = max(self.most_in_memory, sum(each.size for each in self.living))
         if isinstance(node.activity, Write):
             self.written[node.name] += rows

@@ -4,82 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freshtide.flows import POLICIES, FlowGraph, FlowPolicy, FlowRecord, Limits, Monitor, Node, Recordset
-from freshtide.flows.activities import (
-    OUT,
-    Activity,
-    Aggregate,
-    Difference,
-    Filter,
-    Function,
-    Join,
-    NotNull,
-    Read,
-    Router,
-    Sort,
-    Union,
-    Write,
-)
+from freshtide.flows import POLICIES, FlowGraph, FlowPolicy, FlowRecord, Limits, Monitor, Node
+from freshtide.flows.activities import OUT, Activity, Function, Read, Union
 from freshtide.flows.policies import MinimumMemory
 
+from .drawn import READ, ROWS, SEMI, SORT, TRIPLE, WRITE, flows
 from .lists import ListWorker, Row, evaluate_flow
 
-
-def tripled(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows for _ in range(3)]
-
-
-READ = Read(source=Recordset(table="somewhere"))
-WRITE = Write(target=Recordset(table="elsewhere"))
-TRIPLE = Function(function=tripled, name="tripled")
-HASH, MERGE = Join(on=("key",)), Join(on=("key",), method="sort-merge")
-SEMI, ANTI = Join(on=("key",), how="semi"), Join(on=("key",), how="anti")
-SORT = Sort(by=("key", "value"))
-UNARY: tuple[Activity, ...] = (
-    Filter(condition="key < 2"),
-    NotNull(columns=("value",)),
-    TRIPLE,
-    SORT,
-    Aggregate(by=("key",), columns={"value": "count(*)"}),
-    Router(routes={"low": "key < 2", "three": "key = 3"}),
-)
-BINARY: tuple[Activity, ...] = (HASH, MERGE, SEMI, ANTI, Difference(on=("key",)), Union())
-MULTIPLYING = (TRIPLE, HASH, MERGE)
-"""Two of these at most in a flow: its rows are computed again by brute force."""
-ROWS = st.lists(st.tuples(st.integers(0, 4), st.none() | st.integers(0, 9)), max_size=8)
-
-
-@st.composite
-def flows(draw: st.DrawFn) -> FlowGraph:
-    """A flow in which every activity takes from any before it, declared in any order."""
-    nodes = [Node(name=f"read{number}", activity=READ) for number in range(draw(st.integers(1, 3)))]
-    multiplying = 0
-    for number in range(draw(st.integers(0, 7))):
-        activity = draw(st.sampled_from((*UNARY, *BINARY)))
-        multiplying += activity in MULTIPLYING
-        if multiplying > 2 and activity in MULTIPLYING:
-            continue
-        free = [(node.name, port) for node in nodes for port in node.activity.ports]
-        inputs = draw(
-            st.lists(st.sampled_from(free), min_size=activity.least_inputs, max_size=activity.most_inputs or 3)
-        )
-        nodes.append(Node(name=f"{activity.kind}{number}", activity=activity, inputs=tuple(inputs)))
-    taken = {each for node in nodes for each in node.inputs}
-    for node in tuple(nodes):
-        for port in node.activity.ports:
-            must = port not in node.activity.optional_ports
-            if (node.name, port) not in taken and (must or draw(st.booleans())):
-                nodes.append(Node(name=f"write_{node.name}_{port}", activity=WRITE, inputs=((node.name, port),)))
-    return FlowGraph(name="random", nodes={node.name: node for node in draw(st.permutations(nodes))})
-
-
-POLICY = st.sampled_from([*POLICIES.values(), lambda: MinimumMemory(slot=0.0)]).map(lambda make: make())
+MAKERS: tuple[Callable[[], FlowPolicy], ...] = (*POLICIES.values(), lambda: MinimumMemory(slot=0.0))
+SETTINGS = st.tuples(st.sampled_from(MAKERS), st.integers(1, 4), st.integers(1, 5), st.none() | st.integers(4, 40))
+"""A policy, the rows of a pack, the packs of a queue and the budget."""
 
 
 def run(graph: FlowGraph, worker: ListWorker, policy: FlowPolicy, limits: Limits) -> FlowRecord:
@@ -87,20 +27,14 @@ def run(graph: FlowGraph, worker: ListWorker, policy: FlowPolicy, limits: Limits
     return Monitor(graph, worker, policy, limits=limits, now=lambda: next(ticks) / 10).run()
 
 
-@given(
-    graph=flows(),
-    data=st.data(),
-    policy=POLICY,
-    pack_rows=st.integers(1, 4),
-    packs=st.integers(1, 5),
-    memory=st.none() | st.integers(4, 40),
-)
+@given(flows(), SETTINGS, st.data())
 def test_a_flow_gives_what_its_activities_give_on_whole_lists(
-    graph: FlowGraph, data: st.DataObject, policy: FlowPolicy, pack_rows: int, packs: int, memory: int | None
+    graph: FlowGraph, setting: tuple[Callable[[], FlowPolicy], int, int, int | None], data: st.DataObject
 ) -> None:
+    policy, pack_rows, packs, memory = setting
     sources = {node.name: data.draw(ROWS, label=node.name) for node in graph if isinstance(node.activity, Read)}
     worker = ListWorker(sources=sources, pack_rows=pack_rows)
-    record = run(graph, worker, policy, Limits(packs=packs, memory=memory))
+    record = run(graph, worker, policy(), Limits(packs=packs, memory=memory))
 
     assert {node.name: Counter(worker.written[node.name]) for node in graph.writes} == evaluate_flow(graph, sources)
     assert not worker.living, "every pack is released"

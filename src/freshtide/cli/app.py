@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from freshtide import __version__
-from freshtide.cli import authoring, controlling, demo, experimenting, feeds, looking, running, simulating, traces
+from freshtide.cli import (
+    authoring,
+    controlling,
+    demo,
+    experimenting,
+    feeds,
+    flows,
+    looking,
+    running,
+    simulating,
+    traces,
+)
 from freshtide.cli.output import fail, failed_project
 from freshtide.core.errors import FreshtideError, ProjectError, UsageError
 
@@ -28,6 +39,7 @@ experimenting.register(app)
 controlling.register(app)
 demo.register(app)
 app.add_typer(feeds.app, name="feeds")
+app.add_typer(flows.app, name="flow")
 app.add_typer(traces.app, name="trace")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from freshtide.cli.output import JsonOption, console, print_json, print_problem
+from freshtide.cli.output import JsonOption, console, number_of, print_json, print_problem
 from freshtide.cli.places import HERE, ProjectOption, open_project
 
 
@@ -53,14 +53,15 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
             }
             for table in loaded.graph.values()
         ]
-        print_json({"valid": True, "tables": tables, "notes": [str(note) for note in loaded.notes]})
+        notes = [str(note) for note in loaded.notes]
+        print_json({"valid": True, "tables": tables, "flows": list(loaded.flows), "notes": notes})
         return
     for note in loaded.notes:
         print_problem(note, colour="yellow")
-    console.print(
-        f"[green]●[/green] {escape(loaded.settings.name)}: {len(loaded.feeds)} feeds and {len(loaded.graph)} tables "
-        "are valid."
-    )
+    found = f"{len(loaded.feeds)} feeds and {len(loaded.graph)} tables"
+    if loaded.flows:
+        found = f"{len(loaded.feeds)} feeds, {len(loaded.graph)} tables and {number_of(len(loaded.flows), 'flow')}"
+    console.print(f"[green]●[/green] {escape(loaded.settings.name)}: {found} are valid.")
 
 
 def doctor(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:

@@ -3,15 +3,18 @@
 A flow is a graph of activities (`activities.py`, `graph.py`). Rows move between them in packs, through bounded queues.
 A `Monitor` activates one activity after another as a policy chooses, and records what happened; who carries the
 activities out is a `Worker`. The Mixed Policy breaks a flow into subflows and strata (Karagiannis et al. 2013).
+`Flow` declares one in Python, `structure.py` says what is wrong with it.
 """
 
 from freshtide.flows.activities import ACTIVITIES, Activity, Recordset
+from freshtide.flows.builder import Flow, Rows
 from freshtide.flows.graph import Edge, FlowGraph, Node
 from freshtide.flows.monitor import Monitor
 from freshtide.flows.packs import Outputs, Pack, Supply, Worker
 from freshtide.flows.policies import POLICIES, FlowPolicy, Standing
 from freshtide.flows.queues import Limits
 from freshtide.flows.records import Activation, FlowRecord, MemorySample, Tally
+from freshtide.flows.structure import flow_problems, node_problems, written_recordsets
 from freshtide.flows.subflows import Subflow, break_into_subflows, derive_strata
 
 __all__ = [
@@ -20,6 +23,7 @@ __all__ = [
     "Activation",
     "Activity",
     "Edge",
+    "Flow",
     "FlowGraph",
     "FlowPolicy",
     "FlowRecord",
@@ -30,6 +34,7 @@ __all__ = [
     "Outputs",
     "Pack",
     "Recordset",
+    "Rows",
     "Standing",
     "Subflow",
     "Supply",
@@ -37,4 +42,7 @@ __all__ = [
     "Worker",
     "break_into_subflows",
     "derive_strata",
+    "flow_problems",
+    "node_problems",
+    "written_recordsets",
 ]

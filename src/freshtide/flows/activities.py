@@ -32,6 +32,11 @@ class Recordset:
     def label(self) -> str:
         return f"table {self.table}" if self.table is not None else f"files {self.files}"
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from others: names of tables do not tell upper from lower case."""
+        return ("table", self.table.lower()) if self.table is not None else ("files", str(self.files))
+
 
 class Activity(ABC):
     """One step of a flow."""
@@ -41,6 +46,8 @@ class Activity(ABC):
     most_inputs: ClassVar[int | None] = 1
     """None: any number."""
     memory_intensive: ClassVar[bool] = False
+    needed: ClassVar[tuple[str, ...]] = ()
+    """Fields that must not be empty."""
 
     @property
     def whole_inputs(self) -> tuple[int, ...]:
@@ -94,6 +101,7 @@ class Write(Activity):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter(Activity):
     kind = "filter"
+    needed = ("condition",)
     condition: str
 
 
@@ -102,6 +110,7 @@ class NotNull(Activity):
     """Lets rows pass that have a value in every one of the columns; the others go into quarantine."""
 
     kind = "not_null"
+    needed = ("columns",)
     columns: tuple[str, ...]
 
     @property
@@ -118,6 +127,7 @@ class Expression(Activity):
     """Adds or replaces columns, or keeps only these."""
 
     kind = "expression"
+    needed = ("columns",)
     columns: Mapping[str, str]
     """Name to SQL expression over the columns that come in."""
     only: bool = False
@@ -137,6 +147,7 @@ class SurrogateKey(Activity):
     """Replaces production keys by surrogate keys from a lookup table, where new ones are assigned once and for ever."""
 
     kind = "surrogate_key"
+    needed = ("key", "column", "lookup")
     memory_intensive = True
     key: tuple[str, ...]
     column: str
@@ -149,6 +160,7 @@ class Join(Activity):
     """Of a hash join the second input must be complete, of a sort-merge join both."""
 
     kind = "join"
+    needed = ("on",)
     memory_intensive = True
     least_inputs, most_inputs = 2, 2
     on: tuple[str, ...]
@@ -171,6 +183,7 @@ class Union(Activity):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortedUnion(Activity):
     kind = "sorted_union"
+    needed = ("by",)
     memory_intensive = True
     least_inputs, most_inputs = 2, 2
     by: tuple[str, ...]
@@ -185,6 +198,7 @@ class Difference(Activity):
     """The rows of the first input whose key is not in the second."""
 
     kind = "difference"
+    needed = ("on",)
     memory_intensive = True
     least_inputs, most_inputs = 2, 2
     on: tuple[str, ...]
@@ -206,12 +220,14 @@ class Deduplicate(Blocking):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sort(Blocking):
     kind = "sort"
+    needed = ("by",)
     by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate(Blocking):
     kind = "aggregate"
+    needed = ("columns",)
     by: tuple[str, ...]
     columns: Mapping[str, str]
     """Name to SQL aggregate."""
@@ -220,6 +236,7 @@ class Aggregate(Blocking):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pivot(Blocking):
     kind = "pivot"
+    needed = ("column", "values", "columns")
     by: tuple[str, ...]
     column: str
     values: tuple[str | int, ...]
@@ -231,6 +248,7 @@ class Router(Activity):
     """Sends each row where its condition holds; what fits no route goes `otherwise`, if somebody takes it there."""
 
     kind = "router"
+    needed = ("routes",)
     routes: Mapping[str, str]
 
     @property
@@ -251,6 +269,7 @@ class SlowlyChanging(Blocking):
     """
 
     kind = "slowly_changing"
+    needed = ("key",)
     target: Recordset
     key: tuple[str, ...]
     type: Literal[1, 2] = 1

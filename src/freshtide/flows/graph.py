@@ -50,6 +50,7 @@ class FlowGraph:
 
     name: str
     nodes: Mapping[str, Node] = field(default_factory=dict)
+    origin: Origin | None = None
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())

@@ -49,29 +49,21 @@ def break_into_subflows(graph: FlowGraph) -> tuple[Subflow, ...]:
 
 
 def _would_wait(graph: FlowGraph, subflow_of: Mapping[str, int], one: int, other: int) -> bool:
-    """Whether a third subflow lies on a way between the two."""
-    front = [edge.consumer for name in _in(subflow_of, one) for edge in graph.consumers(name)]
-    seen: set[str] = set()
-    through = [name for name in front if subflow_of[name] not in {one, other}]
-    while through:
-        name = through.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        for edge in graph.consumers(name):
-            if subflow_of[edge.consumer] in {one, other}:
-                return True
-            through.append(edge.consumer)
-    # An input that has to be complete is a wait as well, even between the two.
-    return any(
-        edge.number in graph[edge.consumer].activity.whole_inputs
-        for edge in graph.edges
-        if subflow_of[edge.producer] == one and subflow_of[edge.consumer] == other
-    )
-
-
-def _in(subflow_of: Mapping[str, int], index: int) -> list[str]:
-    return [name for name, other in subflow_of.items() if other == index]
+    """Whether the second subflow waits for the first, or for a third one that rows of the first go through."""
+    consumers: dict[int, set[int]] = {}
+    for edge in graph.edges:
+        producer, consumer = subflow_of[edge.producer], subflow_of[edge.consumer]
+        consumers.setdefault(producer, set()).add(consumer)
+        if (producer, consumer) == (one, other) and edge.number in graph[edge.consumer].activity.whole_inputs:
+            return True
+    # Through subflows, not through nodes: a subflow has to be finished as a whole.
+    ahead = consumers[one] - {one, other}
+    seen: set[int] = set()
+    while ahead:
+        third = ahead.pop()
+        seen.add(third)
+        ahead |= consumers.get(third, set()) - seen
+    return other in seen
 
 
 def _numbered(graph: FlowGraph, subflow_of: Mapping[str, int]) -> tuple[Subflow, ...]:

@@ -1,6 +1,7 @@
 """What users write, turned into the words of the core.
 
-A project is a folder: freshtide.yml with its settings, feeds/*.yml, and tables in SQL and Python under tables/.
+A project is a folder: freshtide.yml with its settings, feeds/*.yml, tables in SQL and Python under tables/, and flows
+in YAML and Python under flows/.
 `load_project` reads all of it and gives a `Project`, with every table's way of being maintained, or one
 `ProjectError` with every problem in it, each with its file, line and way out. Everything flows into
 `Declarations` first, whatever it was written in, and `assemble` makes the project of them. `create_starter`

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from freshtide.core.errors import Origin, Problem, ProjectError
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Feed, Maintenance, Table
+from freshtide.flows import FlowGraph
 from freshtide.project.basetables import base_table
 from freshtide.project.declarations import Declarations, TableKind
 from freshtide.project.derivedtables import derived_table
+from freshtide.project.flowtables import flow_table_problems
 from freshtide.project.groups import group_problems
 from freshtide.project.outputs import BuiltTable, TableError
 from freshtide.project.settings import Settings
@@ -26,6 +28,7 @@ class Project:
     settings: Settings
     feeds: Mapping[str, Feed]
     graph: TableGraph
+    flows: Mapping[str, FlowGraph] = field(default_factory=dict)
     notes: tuple[Problem, ...] = ()
     """What is not wrong but worth knowing."""
 
@@ -34,7 +37,7 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
     """The project that was declared, or a ProjectError with everything that is wrong with it."""
     resolved, problems = resolve_sources(declarations)
     problems += declarations.problems
-    if not declarations.tables and not problems:
+    if not declarations.tables and not declarations.flows and not problems:
         problems.append(_NO_TABLES)
     built: dict[str, BuiltTable] = {}
     for table in resolved:
@@ -47,6 +50,8 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
                 problems.append(Problem(message=error.message, origin=origin, way_out=error.way_out))
     tables = {name: table.table for name, table in built.items()}
     problems += group_problems(tables, declarations.feeds.values())
+    flows = tuple(declarations.flows.values())
+    problems += flow_table_problems(flows, declarations.tables, spoiled=declarations.spoiled)
     if problems:
         raise ProjectError(_in_order(problems))
     return Project(
@@ -54,6 +59,7 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
         settings=settings,
         feeds={feed.name: feed for feed in declarations.feeds.values()},
         graph=TableGraph(tables.values()),
+        flows={flow.name: flow for flow in flows},
         notes=_in_order(_notes(declarations, tables)),
     )
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from freshtide.core.errors import Origin, Problem
 from freshtide.core.tables import Feed, FunctionQuery
+from freshtide.flows import FlowGraph
 from freshtide.project.names import name_fault
 from freshtide.project.properties import Properties
 from freshtide.project.sqltext import ParsedQuery
@@ -31,7 +32,7 @@ class DeclaredTable:
 
 @dataclass(slots=True)
 class Declarations:
-    """Feeds and tables by name, and what is wrong with the way they were written.
+    """Feeds, tables and flows by name, and what is wrong with the way they were written.
 
     Names do not tell upper from lower case, as in Spark, and feeds and tables share them. Of two with one
     name the first stays.
@@ -39,6 +40,7 @@ class Declarations:
 
     feeds: dict[str, Feed] = field(default_factory=dict)
     tables: dict[str, DeclaredTable] = field(default_factory=dict)
+    flows: dict[str, FlowGraph] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     spoiled: set[str] = field(default_factory=set)
     """Names (lower case) whose declaration is wrong: what reads them is not to be blamed."""
@@ -54,6 +56,14 @@ class Declarations:
             self.spoiled.add(table.name.lower())
         elif self._is_free(table.name, table.kind, table.origin):
             self.tables[table.name.lower()] = table
+
+    def add_flow(self, flow: FlowGraph) -> None:
+        """Flows have names of their own: a flow may be called like the table that it writes."""
+        first = self.flows.setdefault(flow.name.lower(), flow)
+        if first is not flow:
+            place = f" in {first.origin}" if first.origin else ""
+            message = f"The flow '{flow.name}' has the name of the flow '{first.name}'{place}."
+            self.problems.append(Problem(message=message, origin=flow.origin, way_out="Rename one of them."))
 
     def reject(self, problems: Iterable[Problem], *, names: Iterable[str] = ()) -> None:
         """Something could not be declared; `names` is what it would have been called."""

@@ -8,6 +8,7 @@ from freshtide.core.errors import Origin, Problem, ProjectError
 from freshtide.project.assembly import Project, assemble
 from freshtide.project.declarations import Declarations
 from freshtide.project.feedfile import read_feed
+from freshtide.project.flowfolder import FLOWS, FlowFolder
 from freshtide.project.places import relative_name
 from freshtide.project.pythonfile import declare_python
 from freshtide.project.settings import Settings, read_settings
@@ -41,6 +42,12 @@ def load_project(root: Path) -> Project:
             declare_python(path, root, declarations)
         else:
             _declare_sql(path, root, declarations)
+    flows = FlowFolder(root, declarations)
+    for path in _files(root / FLOWS, ".yml", ".yaml", ".py"):
+        if path.suffix == ".py":
+            flows.declare_python(path)
+        else:
+            flows.declare_yaml(path)
     return assemble(declarations, settings, root)
 
 

@@ -1,4 +1,4 @@
-"""Tables in Python: importing the files of tables/*.py."""
+"""Tables and flows in Python: running the files of tables/*.py and flows/*.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -23,16 +23,23 @@ _PROBABLY_DECLARED = re.compile(r"""\bdef\s+(\w+)|\bfeed\(\s*["'](\w+)|\bname\s*
 
 def declare_python(path: Path, root: Path, declarations: Declarations) -> None:
     """Run a file of the project, with the decorators declaring into `declarations`."""
-    try:
-        with _importable(root), collecting(declarations, root):
-            _run(path)
-    except (Exception, SystemExit) as error:
+    with collecting(declarations, root):
+        module, problems = run_python(path, root)
+    if module is None:
         found = _PROBABLY_DECLARED.findall(path.read_text(encoding="utf-8", errors="replace"))
-        names = {name for groups in found for name in groups if name}
-        declarations.reject([_problem(error, path, root)], names=names)
+        declarations.reject(problems, names={name for groups in found for name in groups if name})
 
 
-def _run(path: Path) -> None:
+def run_python(path: Path, root: Path) -> tuple[Mapping[str, object] | None, list[Problem]]:
+    """What a file of the project defines; or None and why running it failed."""
+    try:
+        with _importable(root):
+            return _run(path), []
+    except (Exception, SystemExit) as error:
+        return None, [_problem(error, path, root)]
+
+
+def _run(path: Path) -> Mapping[str, object]:
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
     name = f"freshtide_project_{path.stem}_{digest}"
     loader = SourceFileLoader(name, str(path))
@@ -48,6 +55,7 @@ def _run(path: Path) -> None:
     finally:
         # What is not among the modules is sent to Spark's workers by value: they cannot import it.
         del sys.modules[name]
+    return vars(module)
 
 
 @contextmanager

@@ -1,0 +1,221 @@
+"""Everything that is wrong with the structure of a flow, before anything runs."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, get_args, get_origin, get_type_hints
+
+from freshtide.core.errors import Origin, Problem, choices, suggestion
+from freshtide.core.tables import FileFormat
+from freshtide.flows.activities import (
+    OTHERWISE,
+    Read,
+    Recordset,
+    Router,
+    SlowlyChanging,
+    SurrogateKey,
+    Write,
+)
+from freshtide.flows.graph import FlowGraph, Node, port_label
+from freshtide.flows.routes import overlap
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def flow_problems(graph: FlowGraph) -> list[Problem]:
+    """All of them, each with its place and way out."""
+    return node_problems(graph.name, tuple(graph), origin=graph.origin)
+
+
+def node_problems(flow: str, nodes: Sequence[Node], *, origin: Origin | None = None) -> list[Problem]:
+    """The same for activities of which several may have one name; `origin` is the flow's own place."""
+    by_name = {node.name: node for node in reversed(nodes)}
+    return [
+        *_flow_problems(flow, nodes, origin or next((node.origin for node in nodes), None)),
+        *_names(nodes, by_name),
+        *itertools.chain.from_iterable(_own_problems(node) for node in nodes),
+        *itertools.chain.from_iterable(_input_problems(node, by_name) for node in nodes),
+        *_untaken(nodes),
+        *_cycles(nodes, by_name),
+        *_shared_targets(nodes),
+    ]
+
+
+def described(node: Node) -> str:
+    """An activity as messages call it."""
+    return f"The {node.activity.kind} '{node.name}'"
+
+
+def _flow_problems(flow: str, nodes: Sequence[Node], origin: Origin | None) -> Iterator[Problem]:
+    if not _NAME.fullmatch(flow):
+        yield Problem(message=f"'{flow}' cannot be the name of a flow.", origin=origin, way_out=_NAMES_ARE)
+    if not any(isinstance(node.activity, Write | SlowlyChanging) for node in nodes):
+        yield Problem(
+            message=f"The flow '{flow}' writes nothing.",
+            origin=origin,
+            way_out="End it with a write to a table or to files, or with slowly_changing.",
+        )
+
+
+_NAMES_ARE = "Names are letters, digits and underscores, and begin with a letter."
+
+
+def _names(nodes: Sequence[Node], by_name: Mapping[str, Node]) -> Iterator[Problem]:
+    for node in nodes:
+        if not _NAME.fullmatch(node.name):
+            message = f"'{node.name}' cannot be the name of an activity."
+            yield Problem(message=message, origin=node.origin, way_out=_NAMES_ARE)
+        first = by_name[node.name]
+        if first is not node:
+            where = f" in {first.origin}" if first.origin else ""
+            message = f"There are two activities called '{node.name}': the first is a {first.activity.kind}{where}."
+            yield Problem(message=message, origin=node.origin, way_out="Rename one of them.")
+
+
+def _own_problems(node: Node) -> Iterator[Problem]:
+    activity = node.activity
+
+    def problem(message: str, way_out: str) -> Problem:
+        return Problem(message=f"{described(node)} {message}", origin=node.origin, way_out=way_out)
+
+    for field in activity.needed:
+        value = getattr(activity, field)
+        if not value or (isinstance(value, tuple) and "" in value):
+            yield problem(f"has nothing in '{field}'.", f"Write what its {field} is.")
+    for field, hint in get_type_hints(type(activity)).items():
+        value = getattr(activity, field)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            yield problem(f"cannot have {field} '{value}'.", choices(str(value), map(str, get_args(hint))))
+    match activity:
+        case Read():
+            yield from _recordset_problems(node, activity.source)
+        case Write():
+            yield from _recordset_problems(node, activity.target)
+        case SlowlyChanging() if activity.type == 1 and activity.as_of is not None:
+            yield problem("keeps no history, so 'as_of' says nothing.", "Make it of type 2, or take 'as_of' out.")
+        case Router():
+            yield from _route_problems(node, activity)
+
+
+def _recordset_problems(node: Node, recordset: Recordset) -> Iterator[Problem]:
+    if bool(recordset.table) == bool(recordset.files):
+        both = "both a table and files" if recordset.table else "neither a table nor files"
+        message = f"{described(node)} names {both}."
+        yield Problem(message=message, origin=node.origin, way_out="Give it one of table and files.")
+    if recordset.format not in tuple(FileFormat):
+        message = f"{described(node)} cannot have files of the format '{recordset.format}'."
+        yield Problem(message=message, origin=node.origin, way_out=choices(recordset.format, tuple(FileFormat)))
+
+
+def _route_problems(node: Node, router: Router) -> Iterator[Problem]:
+    for route, condition in router.routes.items():
+        if route == OTHERWISE or not _NAME.fullmatch(route):
+            message = f"{described(node)} cannot have a route called '{route}'."
+            why = "That is where rows go that fit no route." if route == OTHERWISE else _NAMES_ARE
+            yield Problem(message=message, origin=node.origin, way_out=why)
+        if not condition.strip():
+            message = f"{described(node)} has no condition for the route '{route}'."
+            yield Problem(message=message, origin=node.origin, way_out="Write which rows go there.")
+    for (one, first), (other, second) in itertools.combinations(router.routes.items(), 2):
+        reason = overlap(first, second)
+        if reason is not None:
+            yield Problem(
+                message=(
+                    f"{described(node)} has routes that overlap, '{one}' ({first}) and '{other}' ({second}): {reason}."
+                ),
+                origin=node.origin,
+                way_out="A row goes one way only: narrow one of the conditions.",
+            )
+
+
+def _input_problems(node: Node, by_name: Mapping[str, Node]) -> Iterator[Problem]:
+    activity = node.activity
+    most, least, has = activity.most_inputs, activity.least_inputs, len(node.inputs)
+    if has < least or (most is not None and has > most):
+        takes = f"takes {least if most == least else f'at least {least}'} input{'' if least == 1 else 's'}"
+        yield Problem(
+            message=f"{described(node)} {takes if least else 'takes no input'}, and has {has}.",
+            origin=node.origin,
+            way_out="Name as many outputs of others in its 'from'." if least else "Take its 'from' out.",
+        )
+    for producer, port in node.inputs:
+        found = by_name.get(producer)
+        if found is None:
+            yield Problem(
+                message=f"{described(node)} takes rows from '{producer}', which is no activity of this flow.",
+                origin=node.origin,
+                way_out=suggestion(producer, by_name),
+            )
+        elif not found.activity.ports:
+            yield Problem(
+                message=f"{described(node)} takes rows from the {found.activity.kind} '{producer}', which gives none.",
+                origin=node.origin,
+                way_out="Take them from what it takes its own from.",
+            )
+        elif port not in found.activity.ports:
+            yield Problem(
+                message=f"{described(node)} takes rows from '{port_label(producer, port)}', which is no output of the "
+                f"{found.activity.kind} '{producer}'.",
+                origin=node.origin,
+                way_out=suggestion(port, found.activity.ports),
+            )
+
+
+def _untaken(nodes: Sequence[Node]) -> Iterator[Problem]:
+    taken = {each for node in nodes for each in node.inputs}
+    for node in nodes:
+        for port in node.activity.ports:
+            if (node.name, port) not in taken and port not in node.activity.optional_ports:
+                message = f"Nobody takes the rows that come out of '{port_label(node.name, port)}'."
+                way_out = f"Write them somewhere, or take the {node.activity.kind} out."
+                yield Problem(message=message, origin=node.origin, way_out=way_out)
+
+
+def _cycles(nodes: Sequence[Node], by_name: Mapping[str, Node]) -> Iterator[Problem]:
+    """Each cycle once, as a depth-first search comes upon it."""
+    done: set[str] = set()
+    for node in nodes:
+        yield from _cycles_from(node.name, [], done, by_name)
+
+
+def _cycles_from(name: str, path: list[str], done: set[str], by_name: Mapping[str, Node]) -> Iterator[Problem]:
+    if name in path:
+        # The search goes against the rows.
+        around = [name, *reversed(path[path.index(name) + 1 :]), name]
+        yield Problem(
+            message=f"The rows of '{name}' come back to it: {' -> '.join(around)}.",
+            origin=by_name[name].origin,
+            way_out="Take one of these edges out.",
+        )
+    elif name in by_name and name not in done:
+        for producer, _ in by_name[name].inputs:
+            yield from _cycles_from(producer, [*path, name], done, by_name)
+        done.add(name)
+
+
+def _shared_targets(nodes: Sequence[Node]) -> Iterator[Problem]:
+    first: dict[tuple[str, str], Node] = {}
+    for node in nodes:
+        for target in written_recordsets(node):
+            writer = first.setdefault(target.key, node)
+            if writer is not node:
+                where = f" in {writer.origin}" if writer.origin else ""
+                message = (
+                    f"{described(node)} writes the {target.label}, and so does the {writer.activity.kind} "
+                    f"'{writer.name}'{where}."
+                )
+                yield Problem(
+                    message=message, origin=node.origin, way_out="Unite the rows first, or write them elsewhere."
+                )
+
+
+def written_recordsets(node: Node) -> Sequence[Recordset]:
+    """What an activity writes: its target, or the lookup table that it adds keys to."""
+    match node.activity:
+        case Write(target=target) | SlowlyChanging(target=target):
+            return [target] if target.table or target.files else []
+        case SurrogateKey(lookup=lookup) if lookup:
+            return [Recordset(table=lookup)]
+    return []
