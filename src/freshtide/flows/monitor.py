@@ -246,12 +246,14 @@ class Monitor:
         """Keep the budget, with so much of it needed elsewhere: put on disk what has the most packs before it."""
         if self._limits.memory is None:
             return
-        ahead: dict[int, int] = {}
         packs = {id(pack): pack for pack in self._in_queues() if pack.size}
+        excess = sum(pack.size for pack in packs.values()) + needed - self._limits.memory
+        if excess <= 0:
+            return
+        ahead: dict[int, int] = {}
         for queue in self._queue_of.values():
             for position, each in enumerate(queue.waiting):
                 ahead[id(each.pack)] = min(position, ahead.get(id(each.pack), position))
-        excess = sum(pack.size for pack in packs.values()) + needed - self._limits.memory
         # Packs in no queue yet go behind all others.
         for key in sorted(packs, key=lambda key: ahead.get(key, len(ahead)), reverse=True):
             if excess <= 0:
