@@ -128,7 +128,7 @@ def test_costs_schedulers_and_tracks_can_be_tried(terminal: Terminal, folder: Pa
     assert orders["cost_known_by"] == "given"
     assert orders["utilisation"] == pytest.approx(30.0 / 300.0)
     assert orders["promise"]["bound"] > 3 * 300.0 + 30.0
-    assert orders["promise"]["verdict"] == "no guarantee"
+    assert orders["promise"]["verdict"] == "cannot be kept"
     on_eight = planned(terminal, folder, *tried, "--tracks", "8")["orders"]
     assert on_eight["promise"]["bound"] != orders["promise"]["bound"]
     assert orders["remedy"] is not None

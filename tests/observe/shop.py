@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
+from freshtide.catalog import Catalog, RunLock, TableRow, UpdateRow, UpdateStatus
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import parse_instant
-from freshtide.observe import Explanation, Places, WarehouseStatus, explain, warehouse_status
+from freshtide.observe import Explanation, Places, WarehouseStatus, beginning_of, explain, warehouse_status
 from freshtide.project import Project, load_project
+from freshtide.runtime.trace import TraceWriter
 from freshtide.storage import Change, Store, UpdateKind, UpdateRecord
 
 NOON = parse_instant("2026-05-01T12:00:00Z")
@@ -104,6 +106,19 @@ class Shop:
         """An update of the table has ended well."""
         number = self.runs(name, since=since)
         self.catalog.updates.finish(number, at=NOON + until, freshness=NOON + freshness, rows=1)
+
+    def begins(self, at: float) -> None:
+        """A run begins, and is over without a word: what it leaves behind is a trace and a lock of that moment."""
+        places = Places(self.project)
+        TraceWriter(places.trace, beginning_of(self.project, self.catalog)).close()
+        with RunLock(places.lock):
+            os.utime(places.lock, (NOON + at, NOON + at))
+
+    def loads(self, minute: float, *, took: float = 2.0) -> None:
+        """A file of orders comes at a minute, just written, and is loaded at once."""
+        at = 60.0 * minute
+        self.arrives("orders", f"/in/{minute:g}", at, at=at)
+        self.ran("orders", since=at, until=at + took, freshness=at)
 
     def stores(self, name: str, rows: int) -> None:
         """The table on disk gets so many rows."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from freshtide.catalog import RunLock
 from freshtide.core.costs import CostModel
 from freshtide.core.health import Outage
-from freshtide.observe import KeptBound, Places, beginning_of, kept_bounds
-from freshtide.runtime.trace import TraceWriter
+from freshtide.observe import KeptBound, kept_bounds
 
 from .shop import NOON, Shop, write_project
 
@@ -32,21 +29,6 @@ def paced(tmp_path: Path) -> Iterator[Shop]:
     opened.close()
 
 
-def begins(shop: Shop, at: float) -> None:
-    """A run begins; what it leaves behind is a trace and a lock of that moment."""
-    places = Places(shop.project)
-    TraceWriter(places.trace, beginning_of(shop.project, shop.catalog)).close()
-    with RunLock(places.lock):
-        os.utime(places.lock, (NOON + at, NOON + at))
-
-
-def loads(shop: Shop, minute: float, *, took: float = 2.0) -> None:
-    """A file of orders comes at a minute, just written, and is loaded at once."""
-    at = minute * MINUTES
-    shop.arrives("orders", f"/in/{minute:g}", at, at=at)
-    shop.ran("orders", since=at, until=at + took, freshness=at)
-
-
 def kept(shop: Shop, minute: float, *, run_going_on: bool = True) -> dict[str, KeptBound]:
     return kept_bounds(shop.project, shop.catalog, NOON + minute * MINUTES, run_going_on=run_going_on)
 
@@ -56,15 +38,15 @@ def test_without_a_run_nothing_was_promised(paced: Shop) -> None:
 
 
 def test_other_schedulers_promise_nothing(shop: Shop) -> None:
-    begins(shop, 0.0)
-    loads(shop, 1)
+    shop.begins(0.0)
+    shop.loads(1)
     assert kept(shop, 2) == {}
 
 
 def test_the_largest_staleness_since_the_table_caught_up_stands_beside_the_bound(paced: Shop) -> None:
-    begins(paced, 0.0)
+    paced.begins(0.0)
     for minute in (1, 6, 11):
-        loads(paced, minute)
+        paced.loads(minute)
     found = kept(paced, 12)["orders"]
     # From one file to the end of the update with the next one.
     assert found.observed == pytest.approx(5 * MINUTES + 2.0)
@@ -77,7 +59,7 @@ def test_the_largest_staleness_since_the_table_caught_up_stands_beside_the_bound
 def test_a_backlog_does_not_count_before_it_is_loaded(paced: Shop) -> None:
     for minute in (-600, -595):
         paced.arrives("orders", f"/in/{minute}", minute * MINUTES, at=30.0)
-    begins(paced, 0.0)
+    paced.begins(0.0)
     paced.ran("orders", since=60.0, until=62.0, freshness=-600 * MINUTES)
     paced.ran("orders", since=70.0, until=72.0, freshness=-595 * MINUTES)
     # All there was is loaded; it was old, and counts from here on.
@@ -85,9 +67,9 @@ def test_a_backlog_does_not_count_before_it_is_loaded(paced: Shop) -> None:
 
 
 def test_time_without_a_run_does_not_count(paced: Shop) -> None:
-    begins(paced, 0.0)
-    loads(paced, 1)
-    loads(paced, 6)
+    paced.begins(0.0)
+    paced.loads(1)
+    paced.loads(6)
     while_running = kept(paced, 600)["orders"].observed
     afterwards = kept(paced, 600, run_going_on=False)["orders"].observed
     assert while_running == pytest.approx(594 * MINUTES)
@@ -95,12 +77,12 @@ def test_time_without_a_run_does_not_count(paced: Shop) -> None:
 
 
 def test_a_broken_bound_names_the_outage_that_broke_it(paced: Shop) -> None:
-    begins(paced, 0.0)
-    loads(paced, 1)
+    paced.begins(0.0)
+    paced.loads(1)
     silent, back = NOON + MINUTES, NOON + 60 * MINUTES
     paced.catalog.outages.begin("orders_feed", Outage(silent_since=silent, began_at=silent + 301.0))
     paced.catalog.outages.end("orders_feed", at=back)
-    loads(paced, 60)
+    paced.loads(60)
     found = kept(paced, 61)["orders"]
     assert found.is_broken
     (defect,) = found.defects
@@ -108,8 +90,8 @@ def test_a_broken_bound_names_the_outage_that_broke_it(paced: Shop) -> None:
 
 
 def test_a_broken_bound_names_the_update_that_took_longer_than_was_reserved(paced: Shop) -> None:
-    begins(paced, 0.0)
-    loads(paced, 1)
+    paced.begins(0.0)
+    paced.loads(1)
     paced.arrives("orders", "/in/6", 6 * MINUTES, at=6 * MINUTES)
     paced.ran("orders", since=6 * MINUTES, until=40 * MINUTES, freshness=6 * MINUTES)
     found = kept(paced, 40)["orders"]
@@ -120,18 +102,18 @@ def test_a_broken_bound_names_the_update_that_took_longer_than_was_reserved(pace
 def test_a_broken_bound_that_rested_on_assumed_costs_says_so(paced: Shop) -> None:
     """Files come in time and updates are quick, but for half an hour nobody got round to orders."""
     paced.is_fresh("orders", -600.0)
-    begins(paced, 0.0)
-    loads(paced, 1, took=0.1)
+    paced.begins(0.0)
+    paced.loads(1, took=0.1)
     for minute in range(6, 36, 5):
         paced.arrives("orders", f"/in/{minute}", minute * MINUTES, at=minute * MINUTES)
-    loads(paced, 36, took=0.1)
+    paced.loads(36, took=0.1)
     found = kept(paced, 37)["orders"]
     assert found.is_broken
     assert found.defects == ("No costs have been learnt of 'orders': 0.5s an update is assumed.",)
 
 
 def test_costs_that_were_learnt_since_do_not_mend_a_broken_promise(paced: Shop) -> None:
-    begins(paced, 0.0)
+    paced.begins(0.0)
     before = kept(paced, 1)["orders"].bound
     for name in paced.project.graph:
         paced.is_fresh(name, -600.0, cost=CostModel.learnt_from([(300.0, 200.0)] * 3))

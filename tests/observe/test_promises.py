@@ -37,9 +37,9 @@ def test_a_lone_table_under_the_adaptive_scheduler_has_the_bound_of_definition_1
     assert promise.rests_on == ()
 
 
-def test_a_target_lag_below_the_bound_is_not_guaranteed() -> None:
+def test_a_target_lag_below_the_bound_cannot_be_kept_for_certain() -> None:
     promise = promises([asks("orders", every=300.0, takes=10.0, target=900.0)], ADAPTIVE, 1)["orders"]
-    assert promise.verdict is NONE
+    assert promise.verdict is CANNOT
     assert promise.bound == pytest.approx(910.0)
     assert "no less than 15m 10s can be promised" in promise.reason
 
@@ -167,7 +167,7 @@ def test_tables_of_an_update_group_share_a_bound_and_have_target_lags_of_their_o
     group = replace(asks("both", every=300.0, takes=10.0), target_lags={"a": 1000.0, "b": 320.0})
     found = promises([group], ADAPTIVE, 1)
     assert found["a"].bound == found["b"].bound == pytest.approx(910.0)
-    assert (found["a"].verdict, found["b"].verdict) == (KEPT, NONE)
+    assert (found["a"].verdict, found["b"].verdict) == (KEPT, CANNOT)
 
 
 def test_group_and_run_bounds_base_tables_of_similar_periods() -> None:

@@ -11,6 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from freshtide.core.durations import format_duration
+
 # Shares of tracks are sums of fractions: what is meant to fit exactly must fit.
 ROUNDING = 1e-9
 
@@ -92,7 +94,7 @@ def breaches(tables: Sequence[Reserved], tracks: int) -> list[Breach]:
                 reason=(
                     f"the tables keep {total:.3g} tracks busy and there {'is' if tracks == 1 else 'are'} {tracks}; "
                     f"'{largest.table}' asks most, {largest.utilisation:.3g} of a track "
-                    f"({largest.execution:.3g}s every {largest.period:.3g}s)"
+                    f"({format_duration(largest.execution)} every {format_duration(largest.period)})"
                 ),
                 way_out=f"{needed} tracks would do; or give the tables longer periods or cheaper queries.",
                 tracks_needed=needed,
@@ -103,24 +105,25 @@ def breaches(tables: Sequence[Reserved], tracks: int) -> list[Breach]:
 
 def _own_breaches(table: Reserved) -> list[Breach]:
     name, period, execution, recovery = table.table, table.period, table.execution, table.recovery_period
+    every, takes, recovers = format_duration(period), format_duration(execution), format_duration(recovery)
     if execution > period * (1.0 + ROUNDING):
         return [
             Breach(
                 table=name,
                 reason=(
-                    f"an update of '{name}' takes {execution:.3g}s and is due every {period:.3g}s: "
+                    f"an update of '{name}' takes {takes} and is due every {every}: "
                     f"{table.utilisation:.3g} tracks, and a table can use one at most"
                 ),
-                way_out=f"A period of at least {execution:.3g}s would do, or a cheaper query.",
+                way_out=f"A period of at least {takes} would do, or a cheaper query.",
             )
         ]
     if recovery < execution * (1.0 - ROUNDING):
-        reason = f"the recovery period of '{name}', {recovery:.3g}s, is shorter than its updates, {execution:.3g}s"
+        reason = f"the recovery period of '{name}', {recovers}, is shorter than its updates, {takes}"
     elif recovery > period * (1.0 + ROUNDING):
-        reason = f"the recovery period of '{name}', {recovery:.3g}s, is longer than its period, {period:.3g}s"
+        reason = f"the recovery period of '{name}', {recovers}, is longer than its period, {every}"
     else:
         return []
-    return [Breach(table=name, reason=reason, way_out=f"Choose one between {execution:.3g}s and {period:.3g}s.")]
+    return [Breach(table=name, reason=reason, way_out=f"Choose one between {takes} and {every}.")]
 
 
 def tardiness_bounds(tables: Sequence[Reserved], tracks: int) -> dict[str, float]:

@@ -17,8 +17,6 @@ from freshtide.guarantees import (
     Group,
     Reserved,
     breaches,
-    fastest_recovery,
-    joint_recovery,
     response_bounds,
     staleness_bound,
     staleness_bounds,
@@ -225,7 +223,13 @@ def reservations(demands: Sequence[Demand], settings: Adaptive, tracks: int) -> 
     return [
         replace(
             reserved_at(demand, executions[demand.unit]),
-            recovery_period=_recovery_period(demand, executions[demand.unit], total, settings, tracks),
+            recovery_period=settings.recovery_period(
+                demand.unit,
+                execution=executions[demand.unit],
+                period=demand.pace,
+                total_utilisation=total,
+                tracks=tracks,
+            ),
         )
         for demand in demands
     ]
@@ -244,14 +248,6 @@ def reserved_at(demand: Demand, execution: float) -> Reserved:
         held_back=demand.held_back,
         coarseness=demand.coarseness,
     )
-
-
-def _recovery_period(demand: Demand, execution: float, total: float, settings: Adaptive, tracks: int) -> float:
-    given = settings.recovery_of.get(demand.unit, settings.recovery)
-    if not isinstance(given, str):
-        return given
-    formula = fastest_recovery if given == "fastest" else joint_recovery
-    return formula(execution=execution, period=demand.pace, total_utilisation=total, tracks=tracks)
 
 
 def _assumed_costs(demands: Sequence[Demand]) -> tuple[str, ...]:

@@ -25,7 +25,9 @@ _NOTHING = 1_000 * SHORTEST
 class Assurance(StrEnum):
     KEPT = "kept"
     CANNOT_BE_KEPT = "cannot be kept"
+    """Not for certain: the bound is beyond the target lag, or no scheduler could keep it."""
     NO_GUARANTEE = "no guarantee"
+    """With this scheduler: it bounds nothing, or its assumptions do not hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +61,14 @@ def promises(demands: Sequence[Demand], policy: Policy, tracks: int) -> dict[str
         bound, unbounded = bounds.of.get(demand.unit), bounds.missing.get(demand.unit, "")
         for table, target in demand.target_lags.items():
             regret = impossible.why(demand, target)
+            rests_on = bounds.rests_on
             if target is not None and regret is not None:
-                verdict, reason = Assurance.CANNOT_BE_KEPT, regret
+                # What no run could keep does not rest on anything that was assumed.
+                verdict, reason, rests_on = Assurance.CANNOT_BE_KEPT, regret, ()
             elif bound is None:
                 verdict, reason = Assurance.NO_GUARANTEE, unbounded
             elif target is not None and bound > target * (1.0 + ROUNDING):
-                verdict = Assurance.NO_GUARANTEE
+                verdict = Assurance.CANNOT_BE_KEPT
                 reason = f"no less than {format_duration(bound)} can be promised: {bounds.told[demand.unit]}"
             else:
                 verdict, reason = Assurance.KEPT, bounds.told[demand.unit]
@@ -74,8 +78,7 @@ def promises(demands: Sequence[Demand], policy: Policy, tracks: int) -> dict[str
                 bound=bound,
                 verdict=verdict,
                 reason=reason,
-                # What cannot be kept does not rest on anything that was assumed.
-                rests_on=() if verdict is Assurance.CANNOT_BE_KEPT else bounds.rests_on,
+                rests_on=rests_on,
             )
     return found
 

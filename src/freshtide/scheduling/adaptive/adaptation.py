@@ -10,8 +10,6 @@ from freshtide.guarantees import (
     Breach,
     Reserved,
     breaches,
-    fastest_recovery,
-    joint_recovery,
     staleness_bounds,
 )
 from freshtide.scheduling.adaptive.modes import admitted, rule_nr, rule_rn
@@ -140,7 +138,13 @@ class Adaptation:
                 table=state.table,
                 period=state.period,
                 execution=executions[state.table],
-                recovery_period=self._recovery_period(state, executions[state.table], total),
+                recovery_period=self._settings.recovery_period(
+                    state.table,
+                    execution=executions[state.table],
+                    period=state.period,
+                    total_utilisation=total,
+                    tracks=self._tracks,
+                ),
                 sources=tuple(source.table for source in state.sources if source.table in taking_part),
                 phase=state.spec.phase,
                 arrival_jitter=state.spec.arrival_jitter,
@@ -149,15 +153,6 @@ class Adaptation:
             )
             for state in states
         ]
-
-    def _recovery_period(self, state: TableState, execution: float, total: float) -> float:
-        settings = self._settings
-        if state.table in settings.recovery_of:
-            return settings.recovery_of[state.table]
-        if not isinstance(settings.recovery, str):
-            return settings.recovery
-        formula = fastest_recovery if settings.recovery == "fastest" else joint_recovery
-        return formula(execution=execution, period=state.period, total_utilisation=total, tracks=self._tracks)
 
     def _threshold(self, table: Reserved, bound: float) -> float:
         settings = self._settings

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from freshtide.guarantees import fastest_recovery, joint_recovery
+
 RecoveryRule = Literal["fastest", "together"]
 
 
@@ -24,3 +26,13 @@ class Adaptive:
     """Who enters recovery mode first: the one that asks for the smallest extra share, or for the highest priority."""
     costs: Literal["average", "worst"] = "worst"
     """What shares are reserved by: the mean execution time, or the longest that is to be expected."""
+
+    def recovery_period(
+        self, table: str, *, execution: float, period: float, total_utilisation: float, tracks: int
+    ) -> float:
+        """The period of a table in recovery mode: as it is given, or by the formula."""
+        given = self.recovery_of.get(table, self.recovery)
+        if not isinstance(given, str):
+            return given
+        formula = fastest_recovery if given == "fastest" else joint_recovery
+        return formula(execution=execution, period=period, total_utilisation=total_utilisation, tracks=tracks)

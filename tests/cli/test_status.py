@@ -1,0 +1,56 @@
+"""`freshtide status`: how stale tables got, beside what was promised to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from freshtide.core.costs import CostModel
+from tests.observe.shop import Shop, write_project
+
+from .scenarios import Terminal
+
+
+@pytest.fixture
+def paced(tmp_path: Path) -> Iterator[Shop]:
+    """The shop under the adaptive scheduler after a run with two files, of which the second took long to load."""
+    root = write_project(tmp_path / "shop", "adaptive")
+    for feed in (root / "feeds").iterdir():
+        feed.write_text(feed.read_text(encoding="utf-8") + "jitter: 0s\ntimestamp_jitter: 5s\n", encoding="utf-8")
+    opened = Shop.open(root)
+    for name in opened.project.graph:
+        opened.is_fresh(name, -600.0, cost=CostModel.learnt_from([(300.0, 2.0)] * 3))
+    opened.begins(0.0)
+    opened.loads(1)
+    opened.loads(6, took=1800.0)
+    yield opened
+    opened.close()
+
+
+def test_a_broken_bound_is_told_with_what_it_rested_on(terminal: Terminal, paced: Shop) -> None:
+    told = terminal.type("status", "-p", str(paced.project.root)).out
+    assert "35m of 15m" in told
+    assert "'orders' got 35m stale, and 15m" in told
+    assert "An update of 'orders' took 30m, and 2s were reserved." in told
+
+
+def test_programs_get_the_bound_of_each_table_that_has_one(terminal: Terminal, paced: Shop) -> None:
+    found = terminal.type("status", "-p", str(paced.project.root), "--json").json
+    promised = {table["name"]: table["promise"] for table in found["tables"]}
+    assert promised["orders"]["observed"] == pytest.approx(5 * 60.0 + 1800.0)
+    assert promised["orders"]["broken"]
+    assert promised["orders"]["since"] == "2026-05-01T12:01:02Z"
+    assert (promised["clicks"]["observed"], promised["clicks"]["broken"]) == (None, False)
+
+
+def test_without_promises_there_is_no_column_for_them(terminal: Terminal, tmp_path: Path) -> None:
+    shop = Shop.open(write_project(tmp_path / "shop"))
+    shop.is_fresh("orders", 0.0)
+    shop.begins(0.0)
+    shop.loads(1)
+    shop.close()
+    assert "bound" not in terminal.type("status", "-p", str(tmp_path / "shop")).out
+    found = terminal.type("status", "-p", str(tmp_path / "shop"), "--json").json
+    assert {table["promise"] for table in found["tables"]} == {None}
