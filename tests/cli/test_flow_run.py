@@ -66,7 +66,7 @@ def test_mistakes_are_told_without_starting_spark(shop: Path) -> None:
 
 
 def test_a_flow_that_fails_says_where_and_ends_with_an_error(shop: Path) -> None:
-    flow = _FLOW.replace("amount < 50", "CAST(concat('no ', id) AS INT) < 50")
+    flow = _FLOW.replace("amount < 50", "\"CAST(concat('no ', id) AS INT) < 50\"")
     (shop / "flows" / "orders.yml").write_text(flow, encoding="utf-8")
     told = freshtide("flow", "run", "orders", at=shop)
     assert told.returncode == 1
