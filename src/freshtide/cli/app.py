@@ -14,6 +14,7 @@ from freshtide.cli import (
     demo,
     experimenting,
     feeds,
+    flows,
     looking,
     planning,
     running,
@@ -40,6 +41,7 @@ experimenting.register(app)
 controlling.register(app)
 demo.register(app)
 app.add_typer(feeds.app, name="feeds")
+app.add_typer(flows.app, name="flow")
 app.add_typer(traces.app, name="trace")
 
 
