@@ -138,7 +138,9 @@ _LINES_BUTTERFLY = {
 }
 
 
-def _forked(target: str, table: str, key: str, amount: str, label: str, condition: str) -> str:
+def _forked(target: str, table: str, columns: tuple[str, str, str], condition: str) -> str:
+    """Key, amount and label of the rows for which the condition holds."""
+    key, amount, label = columns
     alias = key.partition("_")[2]
     return f"""
         SELECT {key} AS {alias}, {amount} AS amount, '{target}' AS target, md5(concat({label}, {key})) AS mark
@@ -147,11 +149,11 @@ def _forked(target: str, table: str, key: str, amount: str, label: str, conditio
 
 _LINES_FORK = (
     {
-        f"lines_fork_{target}": _forked(target, "customer", "c_custkey", "c_acctbal", "c_mktsegment", condition)
+        f"lines_fork_{target}": _forked(target, "customer", ("c_custkey", "c_acctbal", "c_mktsegment"), condition)
         for target, condition in {"debtors": "c_acctbal < 0", "creditors": "c_acctbal >= 0"}.items()
     }
     | {
-        f"lines_fork_{target}": _forked(target, "part", "p_partkey", "p_retailprice", "lower(p_brand)", condition)
+        f"lines_fork_{target}": _forked(target, "part", ("p_partkey", "p_retailprice", "lower(p_brand)"), condition)
         for target, condition in {
             "small": "p_size < 10",
             "medium": "p_size >= 10 AND p_size < 30",
@@ -159,7 +161,7 @@ _LINES_FORK = (
         }.items()
     }
     | {
-        f"lines_fork_{target}": _forked(target, "orders", "o_orderkey", "o_totalprice", "o_clerk", condition)
+        f"lines_fork_{target}": _forked(target, "orders", ("o_orderkey", "o_totalprice", "o_clerk"), condition)
         for target, condition in {
             "priority1": "o_orderpriority LIKE '1%' AND o_totalprice >= 1000",
             "priority2": "o_orderpriority LIKE '2%' AND o_totalprice >= 1000",
