@@ -69,7 +69,7 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
         typer.Option(
             "--scale-factor",
             help="Of the TPC-H data that experiments with flows run on; give it once for each size.",
-            show_default="0.01, 0.02 and 0.04",
+            show_default="0.005, 0.01 and 0.02",
         ),
     ] = None,
     data: Annotated[
@@ -136,6 +136,7 @@ def _flow_bench(data: Path, master: str | None) -> Iterator[Callable[[], FlowBen
         if not opened:
             configuration = _cluster() if master is None else {"spark.master": master}
             opened.append(FlowBench(session=start_session(configuration, log=Path(os.devnull)), cache=data))
+            opened[0].warm_up()
         return opened[0]
 
     try:

@@ -13,7 +13,7 @@ from freshtide.flows.archetypes import ARCHETYPES, COMBINATIONS, SELECTIVE
 from freshtide.simulation.experiments import Conditions, Experiment, Panel, Series
 from freshtide.spark.experiments.measuring import FlowBench, FlowRun
 
-SCALES = (0.01, 0.02, 0.04)
+SCALES = (0.005, 0.01, 0.02)
 """Of the data, where nobody says otherwise: the paper goes up to 1."""
 POLICIES = {"RR": "round-robin", "MC": "minimum-cost", "MM": "minimum-memory"}
 ALL_POLICIES = {**POLICIES, "MP": "mixed"}
@@ -55,7 +55,7 @@ def flow_experiments(bench: OpenBench, *, scales: Sequence[float] = SCALES) -> d
             measure=_SECONDS,
             flows=COMBINATIONS,
             policies=ALL_POLICIES,
-            bench=bench,
+            bench=lambda: bench().with_large_packs(),
             scales=scales,
         ),
         _one_run_each(bench, max(scales)),

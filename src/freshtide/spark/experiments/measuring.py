@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from freshtide.flows import FlowGraph, FlowRecord
+from freshtide.flows import FlowGraph, FlowRecord, Limits
 from freshtide.flows.archetypes import ARCHETYPES, COMBINATIONS, SELECTIVE
 from freshtide.flows.policies import mixed
 from freshtide.simulation.experiments import Experiment, Measured, Point, Spread
 from freshtide.spark.experiments.tpch import tpch_data
-from freshtide.spark.flows import run_flow
+from freshtide.spark.flows import PACK_ROWS, run_flow
 from freshtide.storage import Store
 
-EXPERIMENT_PACK_ROWS = 2_000
-"""The paper has 400; here each pack is a Spark job at each activity."""
+SMALL_PACKS = 1_000
+"""Rows. The paper has 400; here each pack is a Spark job at each activity."""
+SHORT_QUEUES = Limits(packs=5)
+"""The paper's 100 packs are few beside its data. With little data a queue must be short to ever be full."""
+THETA = 6
+"""What the paper has for scale factor 1 (4 to 6, section 7.4): the five joins of figure 12 (a) are pipelined."""
 _WARM_UP = 0.001
 
 
@@ -40,23 +44,27 @@ class FlowRun:
         return self.record.maximum_packs
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlowBench:
     """Runs flows over generated data, each into a warehouse of its own that is thrown away."""
 
     session: SparkSession
     cache: Path
     """Where the data of TPC-H is kept."""
-    pack_rows: int = EXPERIMENT_PACK_ROWS
+    pack_rows: int = SMALL_PACKS
+    limits: Limits = SHORT_QUEUES
     theta: int = mixed.THETA
-    _is_warm: bool = False
+
+    def with_large_packs(self) -> FlowBench:
+        """As flows run unless somebody says otherwise, but for theta: for figures that show no memory."""
+        return replace(self, pack_rows=PACK_ROWS, limits=Limits(), theta=THETA)
+
+    def warm_up(self) -> None:
+        """Whatever runs first pays for what the JVM has to load and compile; so let it be nothing that counts."""
+        for policy in ("round-robin", mixed.NAME):
+            self.run("butterfly", policy=policy, scale=_WARM_UP)
 
     def run(self, flow: str, *, policy: str, scale: float, selectivity: float = 1.0) -> FlowRun:
-        if not self._is_warm:
-            # Whatever comes first pays for what the JVM has to load and compile; so let it be something else.
-            self._is_warm = True
-            for each in ("round-robin", mixed.NAME):
-                self.run("butterfly", policy=each, scale=_WARM_UP)
         data = str(tpch_data(scale, cache=self.cache).absolute())
         if selectivity < 1.0:
             graph = SELECTIVE[flow](data, selectivity=selectivity).graph()
@@ -71,6 +79,7 @@ class FlowBench:
                 root=root,
                 scratch=root / "scratch",
                 policy=policy,
+                limits=self.limits,
                 pack_rows=self.pack_rows,
                 theta=self.theta,
             )
