@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from freshtide.core.errors import Origin
@@ -25,6 +28,7 @@ from freshtide.flows.activities import (
     Union,
     Write,
 )
+from freshtide.project.flowactivities import PARAMETERS
 
 from .folder import ProjectFolder
 
@@ -289,3 +293,24 @@ def test_a_flow_may_read_what_another_one_writes(cpu: ProjectFolder) -> None:
 def test_broken_yaml_is_told_with_its_line(cpu: ProjectFolder) -> None:
     cpu.write("flows/a.yml", "activities:\n  rows: {read\n")
     assert cpu.problem().startswith("flows/a.yml:3: The YAML is broken")
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "flows.md"
+
+
+@pytest.mark.parametrize("language", ["yaml", "python"])
+def test_the_flow_of_the_guide_can_be_loaded(empty: ProjectFolder, language: str) -> None:
+    (example,) = re.findall(rf"```{language}\n# (\S+)\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    empty.write(*example)
+    (graph,) = empty.load().flows.values()
+    assert graph.name == "part_suppliers"
+    assert [node.activity.kind for node in graph] == ["read", "not_null", "expression", "write", "write"]
+    assert graph.writes[1].inputs[0][1] == "quarantine"
+
+
+def test_the_guide_describes_every_kind_with_all_its_keys() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    described = {kind: set(re.findall(r"`(\w+)`", keys)) for kind, keys in rows if kind in PARAMETERS}
+    assert set(described) == set(PARAMETERS)
+    for kind, model in PARAMETERS.items():
+        assert {field.alias or name for name, field in model.model_fields.items()} <= described[kind]
