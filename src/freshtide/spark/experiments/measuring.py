@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,6 @@ from freshtide.storage import Store
 
 SMALL_PACKS = 1_000
 """Rows. The paper has 400; here each pack is a Spark job at each activity."""
-SHORT_QUEUES = Limits(packs=5)
-"""The paper's 100 packs are few beside its data. With little data a queue must be short to ever be full."""
 THETA = 6
 """What the paper has for scale factor 1 (4 to 6, section 7.4): the five joins of figure 12 (a) are pipelined."""
 _WARM_UP = 0.001
@@ -52,12 +50,13 @@ class FlowBench:
     cache: Path
     """Where the data of TPC-H is kept."""
     pack_rows: int = SMALL_PACKS
-    limits: Limits = SHORT_QUEUES
+    limits: Limits = field(default_factory=Limits)
+    """The queues of 100 packs are those of the paper's table 3."""
     theta: int = mixed.THETA
 
     def with_large_packs(self) -> FlowBench:
         """As flows run unless somebody says otherwise, but for theta: for figures that show no memory."""
-        return replace(self, pack_rows=PACK_ROWS, limits=Limits(), theta=THETA)
+        return replace(self, pack_rows=PACK_ROWS, theta=THETA)
 
     def warm_up(self) -> None:
         """Whatever runs first pays for what the JVM has to load and compile; so let it be nothing that counts."""
