@@ -63,6 +63,12 @@ def _simulation() -> _Benchmark:
     return run
 
 
+def _flows() -> _Benchmark:
+    from bench.flows import run
+
+    return run
+
+
 _BENCHMARKS = {
     "latency": _Entry(load=_latency, limit=2_400),
     "fixed-cost": _Entry(load=_fixed_cost, limit=600),
@@ -70,6 +76,7 @@ _BENCHMARKS = {
     "endurance": _Entry(load=_endurance, limit=2_400),
     "idle": _Entry(load=_idle, limit=600),
     "simulation": _Entry(load=_simulation, limit=600),
+    "flows": _Entry(load=_flows, limit=3_600),
 }
 _QUICK_LIMIT = 180.0
 

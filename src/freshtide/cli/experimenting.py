@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -28,6 +28,9 @@ from freshtide.simulation.experiments import (
     require_format,
     run_experiment,
 )
+
+if TYPE_CHECKING:
+    from freshtide.spark.experiments import FlowBench
 
 # A longer table is no longer looked at row by row.
 _MOST_ROWS = 40
@@ -61,6 +64,18 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
     stretch: Annotated[
         float, typer.Option(min=0.01, help="Make slow and normal times so many times as long as they are chosen.")
     ] = 1.0,
+    scales: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--scale-factor",
+            help="Of the TPC-H data that experiments with flows run on; give it once for each size.",
+            show_default="0.005, 0.01 and 0.02",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Where TPC-H data is generated and kept.", show_default="~/.cache/freshtide/tpch"),
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Name the experiments.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,17 +83,15 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
     if listed or name is None:
         _list(as_json=as_json)
         return
-    if name not in EXPERIMENTS:
-        raise UsageError(f"There is no experiment '{name}'.", way_out=choices(name, EXPERIMENTS))
-    chosen = EXPERIMENTS[name]
-    if events is not None and not chosen.counts_events:
-        raise UsageError(
-            f"--events means nothing to {name}: how long it runs is part of the experiment.", way_out="Leave it out."
-        )
     if figure is not None:
         require_format(figure)
-    conditions = Conditions(events=chosen.events if events is None else events, seed=seed, stretch=stretch)
-    with _spread(master) as spread:
+    with _experiment(name, scales, data, master) as (chosen, spread):
+        if events is not None and not chosen.counts_events:
+            raise UsageError(
+                f"--events means nothing to {name}: how long it runs is part of the experiment.",
+                way_out="Leave it out.",
+            )
+        conditions = Conditions(events=chosen.events if events is None else events, seed=seed, stretch=stretch)
         curves = _run(chosen, conditions, spread)
     if figure is not None:
         plot(curves, figure)
@@ -88,12 +101,65 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
         _print(curves, figure)
 
 
+@contextmanager
+def _experiment(
+    name: str, scales: list[float] | None, data: Path | None, master: str | None
+) -> Iterator[tuple[Experiment[Any], Spread]]:
+    """The experiment of this name, and where its points are measured."""
+    if name in EXPERIMENTS:
+        if scales or data is not None:
+            raise UsageError(
+                f"{'--scale-factor' if scales else '--data'} means nothing to {name}: it runs in virtual time.",
+                way_out="Leave it out.",
+            )
+        with _spread(master) as spread:
+            yield EXPERIMENTS[name], spread
+        return
+    from freshtide.spark.experiments import SCALES, flow_experiments, measured_in_turn
+
+    with _flow_bench(data or _default_cache(), master) as bench:
+        experiments = flow_experiments(bench, scales=scales or SCALES)
+        if name not in experiments:
+            raise UsageError(f"There is no experiment '{name}'.", way_out=choices(name, [*EXPERIMENTS, *experiments]))
+        yield experiments[name], measured_in_turn(experiments[name])
+
+
+@contextmanager
+def _flow_bench(data: Path, master: str | None) -> Iterator[Callable[[], FlowBench]]:
+    """What flows run on, started when it is asked for."""
+    from freshtide.spark import start_session
+    from freshtide.spark.experiments import FlowBench
+
+    opened: list[FlowBench] = []
+
+    def bench() -> FlowBench:
+        if not opened:
+            configuration = _cluster() if master is None else {"spark.master": master}
+            opened.append(FlowBench(session=start_session(configuration, log=Path(os.devnull)), cache=data))
+            opened[0].warm_up()
+        return opened[0]
+
+    try:
+        yield bench
+    finally:
+        for each in opened:
+            each.session.stop()
+
+
+def _default_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "freshtide" / "tpch"
+
+
 def _list(*, as_json: bool) -> None:
+    from freshtide.spark.experiments import flow_experiments
+
+    with _flow_bench(_default_cache(), None) as bench:
+        known = [*EXPERIMENTS.values(), *flow_experiments(bench).values()]
     if as_json:
-        print_json([{"name": each.name, "title": each.title} for each in EXPERIMENTS.values()])
+        print_json([{"name": each.name, "title": each.title} for each in known])
         return
     table = Table("experiment", "shows", box=None, pad_edge=False)
-    for each in EXPERIMENTS.values():
+    for each in known:
         table.add_row(each.name, each.title)
     console.print(table)
     console.print("\nRun one: [bold]freshtide experiment golab-fig9 --events 100000 --plot fig9.svg[/bold]")

@@ -55,6 +55,8 @@ class Experiment(Generic[PointT]):
     """For each point, unless the user says otherwise; infinite where only the experiment can say."""
     references: tuple[str, ...] = ()
     """The curves that nobody ran, such as the bound of a theorem."""
+    scattered: tuple[str, ...] = ()
+    """Those that are places apart, with nothing between them."""
     panels: tuple[Panel, ...] = ()
     """None: all curves in one graph."""
     logarithmic: bool = False

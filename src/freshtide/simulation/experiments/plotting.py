@@ -59,6 +59,8 @@ def _draw(axes: Axes, graph: Panel, curves: Curves) -> None:
         xs, ys = zip(*points, strict=True)
         if label in experiment.references:
             axes.plot(xs, ys, linestyle="--", color="0.35", linewidth=1.3, label=label)
+        elif label in experiment.scattered:
+            axes.plot(xs, ys, linestyle="none", marker=".", markersize=3, label=label)
         else:
             marker = _MARKERS[number % len(_MARKERS)] if len(points) <= _MOST_MARKED else None
             axes.plot(xs, ys, marker=marker, markersize=4, linewidth=1.3, label=label)

@@ -1,0 +1,20 @@
+"""Experiments with ETL flows on Spark: figures of Karagiannis et al. 2013, over data of TPC-H.
+
+Execution times are what is measured, so points are measured one after another, in one session.
+"""
+
+from freshtide.spark.experiments.figures import SCALES, flow_experiments
+from freshtide.spark.experiments.measuring import SMALL_PACKS, THETA, FlowBench, FlowRun, measured_in_turn
+from freshtide.spark.experiments.tpch import NoDataError, tpch_data
+
+__all__ = [
+    "SCALES",
+    "SMALL_PACKS",
+    "THETA",
+    "FlowBench",
+    "FlowRun",
+    "NoDataError",
+    "flow_experiments",
+    "measured_in_turn",
+    "tpch_data",
+]
