@@ -52,6 +52,11 @@ class FlowBench:
         self.scratch = root / "scratch"
         self.store = Store(root / "tables")
 
+    @property
+    def held(self) -> set[int]:
+        """What Spark keeps in memory or on disk, by its number; other tests may have left something."""
+        return set(self.spark.sparkContext._jsc.getPersistentRDDs())
+
     def put(self, name: str, columns: Mapping[str, Iterable[Any]]) -> Path:
         path = self.root / f"{name}.parquet"
         pq.write_table(pa.table({column: list(values) for column, values in columns.items()}), path)
