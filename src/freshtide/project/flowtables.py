@@ -8,12 +8,14 @@ from freshtide.core.errors import Origin, Problem, suggestion
 from freshtide.flows import FlowGraph, Node, written_recordsets
 from freshtide.flows.activities import Read
 from freshtide.project.columns import read_schema
+from freshtide.project.names import RESERVED_ENDINGS, name_fault
 
 
 def flow_table_problems(flows: Sequence[FlowGraph], tables: Iterable[str], *, spoiled: Iterable[str]) -> list[Problem]:
     """Tables that flows write and read; `tables` are kept up to date by Freshtide, `spoiled` have their own problem."""
     kept = {name.lower() for name in tables}
-    known = {name: name for name in (*kept, *(name.lower() for name in spoiled))}
+    aside = [name + ending for name in kept for ending in RESERVED_ENDINGS]
+    known = {name.lower(): name for name in (*kept, *aside, *spoiled)}
     known |= {
         target.table.lower(): target.table
         for flow in flows
@@ -32,6 +34,8 @@ def _shared_targets(flows: Sequence[FlowGraph], kept: set[str]) -> Iterator[Prob
     for flow in flows:
         for node in flow:
             for target in written_recordsets(node):
+                if target.table is not None and (fault := name_fault(target.table)):
+                    yield Problem(message=fault[0], origin=node.origin, way_out=fault[1])
                 what = f"The {node.activity.kind} '{node.name}' writes the {target.label}"
                 if target.table is not None and target.table.lower() in kept:
                     yield Problem(
