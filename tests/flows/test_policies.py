@@ -83,3 +83,11 @@ def test_a_policy_chooses_among_those_that_could_run(name: str, rounds: list[lis
     policy: FlowPolicy = POLICIES[name]()
     for standings in rounds:
         assert policy.choose(standings) in standings
+
+
+def test_minimum_memory_brings_rows_into_memory_only_when_nothing_waits_there() -> None:
+    source = Standing(place=0, queued=1_000, taken=5, given=5, seconds=1.0, from_disk=True)
+    passing = standing(1, queued=2, taken=5, given=5, seconds=1.0)
+    assert MinimumMemory().choose([source, passing]) is passing
+    assert MinimumMemory().choose([source]) is source
+    assert MinimumCost().choose([source, passing]) is source

@@ -85,7 +85,14 @@ class Monitor:
         if self._next_input(each) is None:
             # What comes now comes from disk: no memory is gained by it, whatever was put aside before.
             waiting = each.supply.rows if each.supply is not None else each.tally.rows_in
-            return Standing(place=each.place, queued=waiting, taken=given, given=given, seconds=each.tally.seconds)
+            return Standing(
+                place=each.place,
+                queued=waiting,
+                taken=given,
+                given=given,
+                seconds=each.tally.seconds,
+                from_disk=True,
+            )
         return Standing(
             place=each.place,
             queued=sum(queue.rows for queue in each.queues),

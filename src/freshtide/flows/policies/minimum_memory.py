@@ -13,7 +13,8 @@ _SLOT = 0.5
 class MinimumMemory:
     """Prefers the activity that frees the most memory, for a slot of time (Karagiannis et al. 2013, section 4.3).
 
-    `MemB = ((In - Out) / ExecTime) * Queue`. Where no activity frees any, the one with the most rows waiting.
+    `MemB = ((In - Out) / ExecTime) * Queue`. Where no activity frees any, the one with the longest queue. What lies
+    on disk is in no queue: it is brought into memory only when nothing there is left to do.
     """
 
     name: ClassVar[str] = "minimum-memory"
@@ -24,7 +25,9 @@ class MinimumMemory:
 
     def choose(self, standings: Sequence[Standing]) -> Standing:
         best = max(standings, key=lambda standing: (memory_benefit(standing), -standing.place))
-        return best if memory_benefit(best) > 0.0 else self._largest.choose(standings)
+        if memory_benefit(best) > 0.0:
+            return best
+        return self._largest.choose([each for each in standings if not each.from_disk] or standings)
 
 
 def memory_benefit(standing: Standing) -> float:

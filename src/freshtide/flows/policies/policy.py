@@ -24,6 +24,8 @@ class Standing:
     """Rows that it has put into the queues of its consumers; what nobody takes is gone from memory."""
     seconds: float
     """How long it has worked."""
+    from_disk: bool = False
+    """Whether what is queued is not in memory yet: it is a source, or gives what it had to wait for."""
 
 
 class FlowPolicy(Protocol):
