@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
-from freshtide.core.errors import FreshtideError
 from freshtide.storage import Change, DataFile, Store, UpdateRecord
 from freshtide.storage.durability import sync_files
 
@@ -196,7 +195,7 @@ def _carry_out(folder: Path, commits: Sequence[Commit], store: Store) -> None:
         for commit in commits:
             begun.append(commit)
             commit.carry_out(store)
-    except (FreshtideError, OSError):
+    except Exception:
         for commit in reversed(begun):
             commit.undo(store)
         (folder / _JOURNAL).unlink()

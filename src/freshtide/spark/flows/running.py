@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from freshtide.clock import SystemClock
 from freshtide.core.errors import UsageError, choices
-from freshtide.flows import POLICIES, FlowGraph, FlowPolicy, FlowRecord, Limits, Monitor
+from freshtide.flows import POLICIES, FlowGraph, FlowRecord, Limits, Monitor
 from freshtide.flows.activities import SlowlyChanging, Write
 from freshtide.flows.policies import mixed
 from freshtide.spark.flows.commits import commit_together, finish_interrupted
@@ -107,29 +107,16 @@ def run_flow(
         at=start,
     )
     try:
-        if policy == mixed.NAME:
-            record = FusedRun(
-                graph=graph,
-                surroundings=surroundings,
-                limits=limits,
-                pack_rows=pack_rows,
-                theta=theta,
-                now=now,
-                on_progress=on_progress,
-            ).run()
-        else:
-            record = _run_in_packs(
-                surroundings,
-                POLICIES[policy](),
-                limits=limits,
-                pack_rows=pack_rows,
-                now=now,
-                on_progress=on_progress,
-            )
-        commit_together(surroundings.scratch.folder, surroundings.prepare(now()), store)
-    except BaseException:
-        surroundings.discard()
-        raise
+        record = _rows_staged(
+            surroundings,
+            policy,
+            limits=limits,
+            pack_rows=pack_rows,
+            theta=theta,
+            now=now,
+            on_progress=on_progress,
+        )
+        _commit(surroundings, at=now())
     finally:
         surroundings.release()
     return FlowReport(
@@ -145,20 +132,48 @@ def run_flow(
     )
 
 
-def _run_in_packs(
+def _rows_staged(
     surroundings: Surroundings,
-    policy: FlowPolicy,
+    policy: str,
     *,
     limits: Limits,
     pack_rows: int,
+    theta: int,
     now: Callable[[], float],
     on_progress: Progress,
 ) -> FlowRecord:
-    # Plans are as small as packs: to look at them again while they run would take as long as to run them.
-    surroundings.scratch.session.conf.set("spark.sql.adaptive.enabled", "false")
+    """Run all activities; if one fails, nothing of the run stays."""
     graph = surroundings.graph
-    worker = SparkWorker(graph=graph, surroundings=surroundings, pack_rows=pack_rows)
     try:
-        return Monitor(graph, worker, policy, limits=limits, now=now, on_progress=on_progress).run()
-    finally:
-        worker.release()
+        if policy == mixed.NAME:
+            return FusedRun(
+                graph=graph,
+                surroundings=surroundings,
+                limits=limits,
+                pack_rows=pack_rows,
+                theta=theta,
+                now=now,
+                on_progress=on_progress,
+            ).run()
+        # Plans are as small as packs: to look at them again while they run would take as long as to run them.
+        surroundings.scratch.session.conf.set("spark.sql.adaptive.enabled", "false")
+        worker = SparkWorker(graph=graph, surroundings=surroundings, pack_rows=pack_rows)
+        try:
+            monitor = Monitor(graph, worker, POLICIES[policy](), limits=limits, now=now, on_progress=on_progress)
+            return monitor.run()
+        finally:
+            worker.release()
+    except BaseException:
+        surroundings.discard()
+        raise
+
+
+def _commit(surroundings: Surroundings, *, at: float) -> None:
+    """Commit all targets; when that is interrupted, the journal and what it speaks of stay for the next run."""
+    try:
+        commits = surroundings.prepare(at)
+        commit_together(surroundings.scratch.folder, commits, surroundings.recordsets.store)
+    except Exception:
+        surroundings.discard()
+        raise
+    surroundings.scratch.remove()
