@@ -14,11 +14,14 @@ from freshtide.simulation.experiments import EXPERIMENTS, Curves
 
 from .test_commands import freshtide
 
+FLOW_EXPERIMENTS = [f"karagiannis-fig{each}" for each in ("4", "5", "8", "9", "10", "11", "12", "A1")]
+POLICIES = ("RR", "MC", "MM")
+
 
 def test_the_experiments_are_listed(tmp_path: Path) -> None:
     listed = freshtide("experiment", "--list", at=tmp_path)
     assert listed.returncode == 0
-    assert all(name in listed.stdout for name in EXPERIMENTS)
+    assert all(name in listed.stdout for name in (*EXPERIMENTS, *FLOW_EXPERIMENTS))
 
 
 def test_an_experiment_gives_curves_and_a_figure(tmp_path: Path) -> None:
@@ -30,6 +33,33 @@ def test_an_experiment_gives_curves_and_a_figure(tmp_path: Path) -> None:
     assert (told["experiment"], told["events"], told["seed"]) == ("golab-fig11", 300, 3)
     assert set(told["series"]) == {"No chopping", "Chopping"}
     assert "Chopping" in (tmp_path / "fig.svg").read_text()
+
+
+def test_an_experiment_with_flows_runs_on_data_of_the_size_that_is_wanted(tmp_path: Path) -> None:
+    done = freshtide(
+        "experiment",
+        "karagiannis-figA1",
+        "--scale-factor",
+        "0.001",
+        "--data",
+        "tpch",
+        "--json",
+        "--plot",
+        "fig.svg",
+        at=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["experiment"], told["events"]) == ("karagiannis-figA1", None)
+    assert set(told["series"]) == {f"{what} {policy}" for what in ("memory", "activations") for policy in POLICIES}
+    for policy in POLICIES:
+        packs = [held for _, held in told["series"][f"memory {policy}"]]
+        assert (packs[0], packs[-1]) == (0.0, 0.0)
+        assert max(packs) > 0.0
+        # Every activity with something to do is activated at least once: all but the two quarantines of clean data.
+        assert len({place for _, place in told["series"][f"activations {policy}"]}) == 18
+    assert "MM: memory" in (tmp_path / "fig.svg").read_text()
+    assert (tmp_path / "tpch" / "sf0.001" / "partsupp.parquet").is_file()
 
 
 def test_without_json_the_curves_are_a_table_that_names_the_seed(tmp_path: Path) -> None:
@@ -45,6 +75,10 @@ def test_without_json_the_curves_are_a_table_that_names_the_seed(tmp_path: Path)
         (("golab-fig44",), "Did you mean 'golab-fig4'?"),
         (("golab-fig4", "--plot", "figure.doc"), ".svg"),
         (("golab-fig4", "--events", "0"), "--events"),
+        (("golab-fig4", "--scale-factor", "1"), "--scale-factor means nothing to golab-fig4"),
+        (("karagiannis-fig44",), "Did you mean 'karagiannis-fig4'?"),
+        (("karagiannis-fig4", "--events", "300"), "--events means nothing to karagiannis-fig4"),
+        (("karagiannis-fig4", "--scale-factor", "0", "--data", "."), "0 is no scale factor"),
     ],
 )
 def test_what_cannot_be_done_is_told_with_the_way_out(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:
