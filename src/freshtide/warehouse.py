@@ -16,9 +16,11 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from freshtide.catalog import RequestKind, RunLock
-from freshtide.core.errors import FreshtideError, Origin, RunFailedError, UnknownTableError
+from freshtide.core.errors import FreshtideError, Origin, RunFailedError, UnknownTableError, UsageError, suggestion
 from freshtide.core.instants import micros
 from freshtide.core.staleness import trailing_edge
+from freshtide.flows import Limits
+from freshtide.flows.policies.mixed import THETA
 from freshtide.observe import FeedHealth, Places, WarehouseStatus, feed_healths, select_tables, warehouse_status
 from freshtide.project import (
     Declarations,
@@ -34,6 +36,7 @@ from freshtide.project import (
 )
 from freshtide.runtime import EngineReport, OutageListener, Workbench
 from freshtide.spark import AuditResult, DataFrame, SparkSession, run_query
+from freshtide.spark.flows import PACK_ROWS, FlowReport, Progress, run_flow
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 _SIDES = ("__rejects", "__late")
@@ -150,6 +153,36 @@ class Warehouse:
         with RunLock(Places(self.project).lock):
             engine = self.workbench.engine(once=once)
             return engine.run(stop=stop or threading.Event(), once=once, until=until, on_outage=on_outage)
+
+    def run_flow(
+        self,
+        name: str,
+        *,
+        policy: str = "mixed",
+        limits: Limits | None = None,
+        pack_rows: int = PACK_ROWS,
+        theta: int = THETA,
+        on_progress: Progress = lambda _activity, _rows_in, _rows_out: None,
+    ) -> FlowReport:
+        """Run a flow of the project by hand, and commit all of its targets together."""
+        flows = self.project.flows
+        if name not in flows:
+            raise UsageError(f"There is no flow '{name}'.", way_out=suggestion(name, flows))
+        with RunLock(Places(self.project).lock):
+            bench = self.workbench
+            return run_flow(
+                flows[name],
+                bench.tracks.root,
+                store=bench.store,
+                root=self.project.root,
+                scratch=bench.places.flows,
+                policy=policy,
+                limits=limits,
+                pack_rows=pack_rows,
+                theta=theta,
+                now=bench.clock.now,
+                on_progress=on_progress,
+            )
 
     def status(self) -> WarehouseStatus:
         """How every table and feed stands."""

@@ -14,6 +14,7 @@ from freshtide.cli import (
     demo,
     experimenting,
     feeds,
+    flowruns,
     flows,
     looking,
     planning,
@@ -41,6 +42,7 @@ experimenting.register(app)
 controlling.register(app)
 demo.register(app)
 app.add_typer(feeds.app, name="feeds")
+flowruns.register(flows.app)
 app.add_typer(flows.app, name="flow")
 app.add_typer(traces.app, name="trace")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from freshtide.catalog import RunLock
+from freshtide.cli.flows import FlowArgument, flow_called
 from freshtide.cli.output import JsonOption, console, duration, errors, number_of, print_json
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.flows import FlowGraph, Limits
@@ -19,43 +20,50 @@ from freshtide.flows.graph import port_label
 from freshtide.observe import Places
 from freshtide.project.sizes import parse_size
 
+if TYPE_CHECKING:
+    from freshtide.spark.flows import FlowReport
+
 
 def register(app: typer.Typer) -> None:
     app.command("run")(run_flow)
 
 
 def run_flow(  # noqa: PLR0917 - typer reads options from parameters, which nobody passes by position
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a flow.")],
+    name: FlowArgument,
     project: ProjectOption = HERE,
     policy: Annotated[
         str,
-        typer.Option(help="Which activity runs next: mixed (mp), round-robin (rr), minimum-cost (mc), minimum-memory (mm)."),
+        typer.Option(
+            help="Which activity runs next: mixed (mp), round-robin (rr), minimum-cost (mc), minimum-memory (mm)."
+        ),
     ] = "mixed",
     memory: Annotated[
         str | None,
-        typer.Option(help="How much may wait between activities, e.g. 64MB; the rest waits on disk.", show_default="no limit"),
+        typer.Option(
+            help="How much may wait between activities, e.g. 64MB; the rest waits on disk.", show_default="no limit"
+        ),
     ] = None,
-    queue: Annotated[int | None, typer.Option(help="Packs that may wait before an activity.", show_default="100")] = None,
+    queue: Annotated[
+        int | None, typer.Option(help="Packs that may wait before an activity.", show_default="100")
+    ] = None,
     pack_rows: Annotated[int | None, typer.Option(help="Rows of a pack.", show_default="100000")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a flow: read its sources, and commit all of its targets together."""
-    from freshtide.cli.flows import flow_called
-    from freshtide.spark.flows import PACK_ROWS, FlowReport, policy_named
+    from freshtide.spark.flows import PACK_ROWS, policy_named
 
     chosen = policy_named(policy)
     budget = None if memory is None else parse_size(memory)
     limits = Limits(memory=budget) if queue is None else Limits(packs=queue, memory=budget)
     loaded = open_project(project)
     flow = flow_called(loaded, name)
-    lock = RunLock(Places(loaded).lock)
-    lock.require_free()
+    RunLock(Places(loaded).lock).require_free()
     from freshtide.warehouse import Warehouse
 
     if not as_json:
         errors.print(f"Starting Spark for [bold]{escape(loaded.settings.name)}[/bold] …")
     with Warehouse.of_project(loaded) as warehouse, _bars(flow, quiet=as_json) as bars:
-        report: FlowReport = warehouse.run_flow(
+        report = warehouse.run_flow(
             flow.name,
             policy=chosen,
             limits=limits,
@@ -91,18 +99,19 @@ def _bars(flow: FlowGraph, *, quiet: bool) -> Iterator[_Bars]:
         yield _Bars(flow, progress)
 
 
-def _print(flow: FlowGraph, report: object) -> None:
-    from freshtide.spark.flows import FlowReport
-
-    assert isinstance(report, FlowReport), "a flow that was run has a report"
+def _print(flow: FlowGraph, report: FlowReport) -> None:
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("Activity", "Kind", "From", "Rows in", "Rows out"):
         shown.add_column(title, justify="right" if title == "Rows in" else "left")
     for node in flow:
         tally = report.record.tallies[node.name]
-        outs = [f"{tally.rows_out.get(port, 0):,}" + ("" if port == "out" else f" {port}") for port in node.activity.ports]
+        outs = [
+            f"{tally.rows_out.get(port, 0):,}" + ("" if port == "out" else f" {port}") for port in node.activity.ports
+        ]
         sources = ", ".join(port_label(producer, port) for producer, port in node.inputs)
-        shown.add_row(escape(node.name), node.activity.kind, escape(sources), f"{tally.rows_in:,}", escape(", ".join(outs)))
+        shown.add_row(
+            escape(node.name), node.activity.kind, escape(sources), f"{tally.rows_in:,}", escape(", ".join(outs))
+        )
     console.print(shown)
     record = report.record
     console.print(

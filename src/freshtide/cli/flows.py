@@ -18,7 +18,7 @@ from freshtide.flows.graph import port_label
 from freshtide.flows.policies.mixed import plan_mixed
 from freshtide.project import Project
 
-app = typer.Typer(help="Work with flows: list them, look at one.", no_args_is_help=True)
+app = typer.Typer(help="Work with flows: list them, look at one, run one.", no_args_is_help=True)
 
 FlowArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of a flow.")]
 

@@ -28,6 +28,11 @@ class Places:
         return self.state / "trace.jsonl"
 
     @property
+    def flows(self) -> Path:
+        """Where runs of flows put what they need until they end."""
+        return self.state / "flows"
+
+    @property
     def spark_log(self) -> Path:
         return self.state / "spark.log"
 

@@ -11,8 +11,8 @@ from freshtide.flows import FlowGraph, Limits, Recordset
 from freshtide.flows.activities import Expression, Filter, Router, Sort, Write
 from freshtide.spark.flows import ActivityError
 from freshtide.spark.flows.commits import finish_interrupted, write_journal
-from freshtide.spark.flows.targets import targets_of
 from freshtide.spark.flows.schemas import resolve_flow
+from freshtide.spark.flows.targets import targets_of
 from freshtide.storage import StorageError, Store
 
 from .flowbench import FlowBench, graph, node, read, write
@@ -127,7 +127,7 @@ def test_a_memory_budget_of_a_tenth_of_the_data_is_kept(bench: FlowBench, policy
 
 
 def test_policies_are_called_by_short_names_too_and_others_are_refused(bench: FlowBench) -> None:
-    with pytest.raises(UsageError, match="no policy 'round_robin'.*round-robin"):
+    with pytest.raises(UsageError, match=r"no policy 'round_robin'.*round-robin"):
         bench.run(_FLOW, policy="round_robin")
 
 

@@ -79,14 +79,14 @@ def test_type_2_closes_the_old_version_and_opens_a_new_one(bench: FlowBench) -> 
     bench.run(flow)
     bench.put("rows", {"id": [1, 2, 3], "city": ["Athens", "Bonn", "Corfu"], "day": [2, 2, 2]})
     bench.run(flow)
-    bench.put("rows", {"id": [2], "city": [None], "day": [3]})
+    bench.put("rows", {"id": [2], "city": ["Bremen"], "day": [3]})
     bench.run(flow, policy="mm")
     found = bench.frame("dim").select("id", "city", "valid_from", "valid_to", "is_current")
     assert sorted(found.rows(), key=lambda row: (row[0], row[2])) == [
         (1, "Athens", days[0], None, True),
         (2, "Bari", days[0], days[1], False),
         (2, "Bonn", days[1], days[2], False),
-        (2, None, days[2], None, True),
+        (2, "Bremen", days[2], None, True),
         (3, "Corfu", days[1], None, True),
     ]
 

@@ -59,6 +59,6 @@ def test_a_column_that_both_sides_of_a_join_have_is_told_of(shop: FlowBench) -> 
 
 def test_sources_that_are_not_there_are_told_of_before_anything_runs(bench: FlowBench) -> None:
     flow = graph(read("nothing"), write("copy", "nothing"))
-    with pytest.raises(ProjectError, match="nothing.parquet"):
+    with pytest.raises(ProjectError, match=r"nothing\.parquet"):
         bench.run(flow)
     assert not (bench.root / "tables").exists()

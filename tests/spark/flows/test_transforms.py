@@ -128,7 +128,7 @@ _CASES: dict[str, tuple[Activity, tuple[str, ...], Mapping[str, str]]] = {
     "pivot": (
         Pivot(by=("id",), column="shop", values=("a", "b"), columns={"total": "sum(price)"}),
         (_ORDERS,),
-        {"out": "SELECT id, sum(price) FILTER (WHERE shop = 'a'), sum(price) FILTER (WHERE shop = 'b') FROM a GROUP BY id"},
+        {"out": "SELECT id, sum(if(shop = 'a', price, NULL)), sum(if(shop = 'b', price, NULL)) FROM a GROUP BY id"},
     ),
     "router": (
         Router(routes={"dear": "price >= 30", "cheap": "price < 10"}),

@@ -7,7 +7,7 @@ all of its targets are committed together (`commits.py`). `run_flow` is the face
 
 from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.flows.recordsets import Recordsets
-from freshtide.spark.flows.running import PACK_ROWS, SHORT_NAMES, FlowReport, policy_named, run_flow
+from freshtide.spark.flows.running import PACK_ROWS, SHORT_NAMES, FlowReport, Progress, policy_named, run_flow
 from freshtide.spark.flows.schemas import FlowSchemas, resolve_flow
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "ActivityError",
     "FlowReport",
     "FlowSchemas",
+    "Progress",
     "Recordsets",
     "policy_named",
     "resolve_flow",

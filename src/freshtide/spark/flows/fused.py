@@ -25,7 +25,7 @@ from freshtide.flows.activities import OUT, Read, SlowlyChanging, SurrogateKey, 
 from freshtide.flows.policies import MinimumMemory
 from freshtide.flows.policies.mixed import PlannedSubflow, plan_mixed
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
-from freshtide.spark.flows.boundaries import cut_out
+from freshtide.spark.flows.boundaries import cut_out, outputs_of
 from freshtide.spark.flows.counting import balances, solved, to_count
 from freshtide.spark.flows.failures import ActivityError, naming
 from freshtide.spark.flows.holding import HeldFrame
@@ -198,7 +198,8 @@ class FusedRun:
             for name in subflow.nodes:
                 for port in self.graph[name].activity.ports:
                     self._known[name, port] = record.tallies[name].rows_out.get(port, 0)
-            for place, files in worker.outputs.items():
+            for place in outputs_of(self.graph, subflow):
+                files = worker.outputs.get(place, [])
                 self._frames[place] = self.surroundings.scratch.read(files, self.surroundings.schemas.by_port[place])
                 self._kept.add(place)
             self.record.activations += [each for each in record.activations if each.node in self.graph.nodes]
