@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from freshtide.core.errors import Origin, Problem, suggestion
 from freshtide.flows import FlowGraph, Node, written_recordsets
 from freshtide.flows.activities import Read
 from freshtide.project.columns import read_schema
+from freshtide.project.flowloads import is_the_load
 
 
-def flow_table_problems(flows: Sequence[FlowGraph], tables: Iterable[str], *, spoiled: Iterable[str]) -> list[Problem]:
-    """Tables that flows write and read; `tables` are kept up to date by Freshtide, `spoiled` have their own problem."""
+def flow_table_problems(
+    flows: Sequence[FlowGraph], tables: Iterable[str], *, loads: Mapping[str, str], spoiled: Iterable[str]
+) -> list[Problem]:
+    """Tables that flows write and read; `tables` are kept up to date by Freshtide, `spoiled` have their own problem.
+
+    `loads` says which of the tables a flow is the load of, both in lower case.
+    """
     kept = {name.lower() for name in tables}
     known = {name: name for name in (*kept, *(name.lower() for name in spoiled))}
     known |= {
@@ -22,18 +28,19 @@ def flow_table_problems(flows: Sequence[FlowGraph], tables: Iterable[str], *, sp
         if target.table is not None
     }
     return [
-        *_shared_targets(flows, kept),
+        *_shared_targets(flows, kept, loads),
         *(problem for flow in flows for node in flow for problem in _source_problems(node, known)),
     ]
 
 
-def _shared_targets(flows: Sequence[FlowGraph], kept: set[str]) -> Iterator[Problem]:
+def _shared_targets(flows: Sequence[FlowGraph], kept: set[str], loads: Mapping[str, str]) -> Iterator[Problem]:
     first: dict[tuple[str, str], tuple[FlowGraph, Node]] = {}
     for flow in flows:
         for node in flow:
             for target in written_recordsets(node):
                 what = f"The {node.activity.kind} '{node.name}' writes the {target.label}"
-                if target.table is not None and target.table.lower() in kept:
+                own = is_the_load(node, loads.get(flow.name.lower()))
+                if target.table is not None and target.table.lower() in kept and not own:
                     yield Problem(
                         message=f"{what}, which the project keeps up to date by its own declaration.",
                         origin=node.origin,

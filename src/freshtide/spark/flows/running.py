@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from freshtide.clock import SystemClock
 from freshtide.core.errors import UsageError, choices
-from freshtide.flows import POLICIES, FlowGraph, FlowPolicy, FlowRecord, Limits, Monitor
+from freshtide.flows import POLICIES, FlowGraph, FlowRecord, Limits, Monitor
 from freshtide.flows.activities import SlowlyChanging, Write
 from freshtide.flows.policies import mixed
 from freshtide.spark.flows.commits import commit_together, finish_interrupted
@@ -27,6 +28,7 @@ from freshtide.storage import Store
 PACK_ROWS = 100_000
 """Below this a pack takes as long to plan as to compute."""
 _CLOCK = SystemClock()
+_ADAPTIVE = "spark.sql.adaptive.enabled"
 SHORT_NAMES = {"rr": "round-robin", "mc": "minimum-cost", "mm": "minimum-memory", "mp": mixed.NAME}
 Progress = Callable[[str, int, int], None]
 """Told an activity, and how many rows have gone into it and come out of it."""
@@ -95,43 +97,19 @@ def run_flow(
         raise UsageError(f"A pack of {pack_rows} rows moves nothing.", way_out="Give it 1 row at least.")
     finish_interrupted(sorted(scratch.glob("*")), store)
     start = now()
-    session = working_session(spark, compiled=True)
-    recordsets = Recordsets(session=session, store=store, root=root)
+    recordsets = Recordsets(session=working_session(spark, compiled=True), store=store, root=root)
     schemas = resolve_flow(graph, recordsets)
     surroundings = Surroundings(
         graph=graph,
         recordsets=recordsets,
         schemas=schemas,
-        scratch=Scratch(scratch / graph.name, session),
+        scratch=Scratch(scratch / graph.name, recordsets.session),
         targets=targets_of(graph, recordsets, schemas.by_target),
         at=start,
     )
-    try:
-        if policy == mixed.NAME:
-            record = FusedRun(
-                graph=graph,
-                surroundings=surroundings,
-                limits=limits,
-                pack_rows=pack_rows,
-                theta=theta,
-                now=now,
-                on_progress=on_progress,
-            ).run()
-        else:
-            record = _run_in_packs(
-                surroundings,
-                POLICIES[policy](),
-                limits=limits,
-                pack_rows=pack_rows,
-                now=now,
-                on_progress=on_progress,
-            )
+    running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, now=now, on_progress=on_progress)
+    with running.carried_out(surroundings) as record:
         commit_together(surroundings.scratch.folder, surroundings.prepare(now()), store)
-    except BaseException:
-        surroundings.discard()
-        raise
-    finally:
-        surroundings.release()
     return FlowReport(
         flow=graph.name,
         policy=policy,
@@ -145,20 +123,58 @@ def run_flow(
     )
 
 
-def _run_in_packs(
-    surroundings: Surroundings,
-    policy: FlowPolicy,
-    *,
-    limits: Limits,
-    pack_rows: int,
-    now: Callable[[], float],
-    on_progress: Progress,
-) -> FlowRecord:
-    # Plans are as small as packs: to look at them again while they run would take as long as to run them.
-    surroundings.scratch.session.conf.set("spark.sql.adaptive.enabled", "false")
-    graph = surroundings.graph
-    worker = SparkWorker(graph=graph, surroundings=surroundings, pack_rows=pack_rows)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """How the activities of a flow are carried out."""
+
+    policy: str = mixed.NAME
+    limits: Limits = field(default_factory=Limits)
+    pack_rows: int = PACK_ROWS
+    theta: int = mixed.THETA
+    now: Callable[[], float] = _CLOCK.now
+    on_progress: Progress = lambda _node, _rows_in, _rows_out: None
+
+    @contextmanager
+    def carried_out(self, surroundings: Surroundings) -> Iterator[FlowRecord]:
+        """Run a flow up to where its targets can be committed, within; nothing of it stays where that fails."""
+        try:
+            yield self._fused(surroundings) if self.policy == mixed.NAME else self._in_packs(surroundings)
+        except BaseException:
+            surroundings.discard()
+            raise
+        finally:
+            surroundings.release()
+
+    def _fused(self, surroundings: Surroundings) -> FlowRecord:
+        return FusedRun(
+            graph=surroundings.graph,
+            surroundings=surroundings,
+            limits=self.limits,
+            pack_rows=self.pack_rows,
+            theta=self.theta,
+            now=self.now,
+            on_progress=self.on_progress,
+        ).run()
+
+    def _in_packs(self, surroundings: Surroundings) -> FlowRecord:
+        graph = surroundings.graph
+        worker = SparkWorker(graph=graph, surroundings=surroundings, pack_rows=self.pack_rows)
+        monitor = Monitor(
+            graph, worker, POLICIES[self.policy](), limits=self.limits, now=self.now, on_progress=self.on_progress
+        )
+        with _plans_left_alone(surroundings.scratch.session):
+            try:
+                return monitor.run()
+            finally:
+                worker.release()
+
+
+@contextmanager
+def _plans_left_alone(session: SparkSession) -> Iterator[None]:
+    """Plans are as small as packs: to look at them again while they run would take as long as to run them."""
+    before = session.conf.get(_ADAPTIVE, "true")
+    session.conf.set(_ADAPTIVE, "false")
     try:
-        return Monitor(graph, worker, policy, limits=limits, now=now, on_progress=on_progress).run()
+        yield
     finally:
-        worker.release()
+        session.conf.set(_ADAPTIVE, before or "true")
