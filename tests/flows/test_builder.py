@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
 import pytest
 
 import freshtide
 from freshtide.core.errors import ProjectError, UsageError
-from freshtide.flows import Flow, FlowGraph
+from freshtide.flows import Flow, FlowGraph, Rows
 from freshtide.flows.activities import (
     ACTIVITIES,
     Aggregate,
@@ -134,6 +135,28 @@ def test_a_route_that_does_not_exist_is_told_with_the_one_that_was_meant() -> No
     routes = Flow("routes").read(table="a").route(low="x < 5", name="size")
     with pytest.raises(UsageError, match=r"The router 'size' has no route 'lov'\. Did you mean 'low'\?"):
         routes.lov.write(table="b")
+
+
+def test_columns_may_be_given_one_by_one_or_in_a_list() -> None:
+    rows = Flow("lists").read(table="a")
+    rows.not_null(["x", "y"]).sort("x", ["y"]).write(table="b")
+    activities = [node.activity for node in rows.flow.graph()]
+    assert activities[1:3] == [NotNull(columns=("x", "y")), Sort(by=("x", "y"))]
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        (lambda rows: rows.filter(5), "'condition' is of type int, and SQL is expected."),
+        (lambda rows: rows.expression(total=5), "'total' is of type int, and SQL is expected."),
+        (lambda rows: rows.aggregate(total=len), "'total' is of type builtin_function_or_method, and SQL is expected."),
+        (lambda rows: rows.sort(5.0, "x"), "5.0 is not the name of a column."),
+    ],
+)
+def test_what_is_no_text_is_refused_where_it_is_written(declare: Callable[[Rows], object], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        declare(Flow("wrong").read(table="a"))
+    assert caught.value.message == message
 
 
 def test_a_flow_with_problems_gives_them_all_instead_of_a_graph() -> None:

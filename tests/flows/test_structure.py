@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.core.errors import Origin, ProjectError, UsageError
-from freshtide.flows import Flow, FlowGraph, Limits, Node, Recordset, Rows, flow_problems
+from freshtide.flows import Flow, FlowGraph, Limits, Node, Recordset, Rows, break_into_subflows, flow_problems
 from freshtide.flows.activities import OUT, Activity, Filter, Join, Read, Router, Union, Write
 from freshtide.flows.routes import overlap
 
@@ -140,6 +140,10 @@ def test_edges_that_lead_nowhere_or_in_a_circle_are_named(wrong: FlowGraph, prob
             "The slowly_changing 'slowly_changing_1' keeps no history, so 'as_of' says nothing.",
         ),
         (
+            lambda rows: rows.slowly_changing(table="", key="x"),
+            "The slowly_changing 'slowly_changing_1' names neither a table nor files.",
+        ),
+        (
             lambda rows: (rows.filter("x", name="one").write(table="b"), rows.sort("x", name="one").write(table="c")),
             "There are two activities called 'one': the first is a filter",
         ),
@@ -211,8 +215,9 @@ def test_flows_whose_edges_fit_have_no_problems_but_shared_targets(graph: FlowGr
         ("name >= 'm'", "name = 'z'", "name = 'z' fits both"),
         ("day >= '2026-01-01'", "day <= DATE '2026-01-01'", "day = '2026-01-01' fits both"),
         ("x < 5", "y < 5", " and "),
-        ("x IS NULL", "NOT x IS NOT NULL OR x = 7", "x = NULL fits both"),
+        ("x IS NULL", "NOT x IS NOT NULL OR x = 7", "x IS NULL fits both"),
         ("paid", "paid", "they are the same"),
+        ("a.x < 5", "a.x < 9", "a.x = "),
     ],
 )
 def test_routes_that_overlap_are_told_with_a_row_that_fits_both(one: str, other: str, reason: str) -> None:
@@ -235,10 +240,38 @@ def test_routes_that_overlap_are_told_with_a_row_that_fits_both(one: str, other:
         ("x + 1 < 5", "x < 5"),
         ("x < 5", "x < '9'"),
         ("x <", "x < 5"),
+        ("x < 1e999", "x < 5"),
+        ("a.x < 5 AND b.x = 2", "a.x < 5 AND b.x = 3"),
     ],
 )
 def test_nothing_is_claimed_of_routes_that_do_not_provably_overlap(one: str, other: str) -> None:
     assert overlap(one, other) is None
+
+
+def test_every_cycle_is_named() -> None:
+    wrong = graph(
+        rows=(READ, []),
+        all=(Union(), ["rows", "second", "third"]),
+        second=(KEEP, ["all"]),
+        third=(KEEP, ["all"]),
+        itself=(Union(), ["rows", "itself"]),
+        write=(WRITE, ["third"]),
+    )
+    assert {each.message for each in flow_problems(wrong)} == {
+        "The rows of 'all' come back to it: all -> second -> all.",
+        "The rows of 'all' come back to it: all -> third -> all.",
+        "The rows of 'itself' come back to it: itself -> itself.",
+    }
+
+
+def test_a_flow_of_a_thousand_activities_is_checked_and_divided() -> None:
+    flow = Flow("long")
+    rows = flow.read(table="a")
+    for _ in range(1_000):
+        rows = rows.filter("x > 0")
+    rows.write(table="b")
+    (subflow,) = break_into_subflows(flow.graph())
+    assert len(subflow.nodes) == 1_002
 
 
 @given(st.integers(-9, 9), st.integers(-9, 9), st.integers(-9, 9), st.integers(-9, 9))

@@ -238,6 +238,10 @@ def test_a_project_may_consist_of_flows_alone(empty: ProjectFolder) -> None:
             "declaration.",
         ),
         (
+            LINE.replace("table: busy_routers", "table: cpu__late"),
+            "flows/f.yml:7: 'cpu__late' cannot be a name: Freshtide keeps rows aside under names that end in __late.",
+        ),
+        (
             LINE.replace("{table: cpu}", "{files: a.csv, format: csv, schema: {x: integr}}"),
             "flows/f.yml:2: 'integr' is not a Spark type (column 'x').",
         ),
@@ -288,6 +292,11 @@ def test_a_flow_may_read_what_another_one_writes(cpu: ProjectFolder) -> None:
     cpu.write("flows/a.yml", LINE)
     cpu.write("flows/b.yml", LINE.replace("busy_routers", "busier").replace("table: cpu", "table: BUSY_routers"))
     assert list(cpu.load().flows) == ["a", "b"]
+
+
+def test_a_flow_may_read_the_rows_that_were_kept_aside(cpu: ProjectFolder) -> None:
+    cpu.write("flows/a.yml", LINE.replace("table: cpu", "table: cpu__rejects"))
+    assert list(cpu.load().flows) == ["a"]
 
 
 def test_broken_yaml_is_told_with_its_line(cpu: ProjectFolder) -> None:

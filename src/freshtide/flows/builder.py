@@ -41,7 +41,7 @@ from freshtide.flows.activities import (
 from freshtide.flows.graph import FlowGraph, Node
 from freshtide.flows.structure import node_problems
 
-Names = str | Iterable[str]
+Names = str | list[str] | tuple[str, ...]
 """One column, or several."""
 Columns = Mapping[str, str]
 """Name to SQL; a column that is called like a parameter of a method is given in a mapping."""
@@ -111,31 +111,31 @@ class Rows:
 
     def filter(self, condition: str, *, name: str | None = None) -> Rows:
         """Those for which the SQL condition holds."""
-        return self._then(Filter(condition=condition), name=name)
+        return self._then(Filter(condition=_sql({"condition": condition})["condition"]), name=name)
 
-    def not_null(self, *columns: str, name: str | None = None) -> CheckedRows:
+    def not_null(self, *columns: Names, name: str | None = None) -> CheckedRows:
         """Those with a value in each of the columns; the others are its `quarantine`."""
-        return CheckedRows(self.flow, self.flow.add(NotNull(columns=columns), self, name=name))
+        return CheckedRows(self.flow, self.flow.add(NotNull(columns=_names(*columns)), self, name=name))
 
     def expression(self, columns: Columns | None = None, /, *, name: str | None = None, **more: str) -> Rows:
         """With columns added or replaced, each by an SQL expression."""
-        return self._then(Expression(columns={**(columns or {}), **more}), name=name)
+        return self._then(Expression(columns=_sql(columns, more)), name=name)
 
     def only(self, *columns: str | Columns, name: str | None = None, **more: str) -> Rows:
         """With these columns alone: as they are, or by an SQL expression."""
         kept: dict[str, str] = {}
         for column in columns:
             kept |= column if isinstance(column, Mapping) else {column: _quoted(column)}
-        return self._then(Expression(columns={**kept, **more}, only=True), name=name)
+        return self._then(Expression(columns=_sql(kept, more), only=True), name=name)
 
     def apply(self, function: Callable[[Any], Any], *, name: str | None = None) -> Rows:
         """Through a function from DataFrame to DataFrame, which sees one pack of rows at a time."""
         called = getattr(function, "__name__", type(function).__name__)
         return self._then(Function(function=function, name=called), name=name)
 
-    def surrogate_key(self, *key: str, column: str, lookup: str, name: str | None = None) -> Rows:
+    def surrogate_key(self, *key: Names, column: str, lookup: str, name: str | None = None) -> Rows:
         """With a surrogate key in `column`, from the table `lookup`, where new ones are assigned once and for ever."""
-        return self._then(SurrogateKey(key=key, column=column, lookup=lookup), name=name)
+        return self._then(SurrogateKey(key=_names(*key), column=column, lookup=lookup), name=name)
 
     def join(
         self,
@@ -161,19 +161,19 @@ class Rows:
         """Those whose key is not among the other rows."""
         return self._then(Difference(on=_names(on)), other, name=name)
 
-    def deduplicate(self, *key: str, order: Names = (), name: str | None = None) -> Rows:
+    def deduplicate(self, *key: Names, order: Names = (), name: str | None = None) -> Rows:
         """One row per key, the first by `order`; without a key, each row once."""
-        return self._then(Deduplicate(key=key, order=_names(order)), name=name)
+        return self._then(Deduplicate(key=_names(*key), order=_names(order)), name=name)
 
-    def sort(self, *by: str, name: str | None = None) -> Rows:
+    def sort(self, *by: Names, name: str | None = None) -> Rows:
         """In the order of these columns; `x DESC` turns it round."""
-        return self._then(Sort(by=by), name=name)
+        return self._then(Sort(by=_names(*by)), name=name)
 
     def aggregate(
         self, columns: Columns | None = None, /, *, by: Names = (), name: str | None = None, **more: str
     ) -> Rows:
         """One row per value of `by`, with columns by SQL aggregates."""
-        return self._then(Aggregate(by=_names(by), columns={**(columns or {}), **more}), name=name)
+        return self._then(Aggregate(by=_names(by), columns=_sql(columns, more)), name=name)
 
     def pivot(
         self,
@@ -187,12 +187,12 @@ class Rows:
         **more: str,
     ) -> Rows:
         """One row per value of `by`, with SQL aggregates for each of the values of a column."""
-        aggregates = {**(columns or {}), **more}
+        aggregates = _sql(columns, more)
         return self._then(Pivot(by=_names(by), column=column, values=tuple(values), columns=aggregates), name=name)
 
     def route(self, routes: Columns | None = None, /, *, name: str | None = None, **more: str) -> Routes:
         """Each where its SQL condition holds, and `otherwise`."""
-        conditions = {**(routes or {}), **more}
+        conditions = _sql(routes, more)
         return Routes(self.flow, self.flow.add(Router(routes=conditions), self, name=name), tuple(conditions))
 
     def slowly_changing(
@@ -264,8 +264,25 @@ class Routes:
         return self[route]
 
 
-def _names(given: Names) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _names(*given: Names) -> tuple[str, ...]:
+    """The names of columns, whether one by one or in lists."""
+    found = [name for each in given for name in (each if isinstance(each, list | tuple) else (each,))]
+    for name in found:
+        if not isinstance(name, str):
+            raise UsageError(f"{name!r} is not the name of a column.", way_out='Write it as text, like "order_id".')
+    return tuple(found)
+
+
+def _sql(*given: Columns | None) -> dict[str, str]:
+    """Names to SQL; a Column of Spark's, say, would be noticed only when the flow runs."""
+    found = {name: text for each in given for name, text in (each or {}).items()}
+    for name, text in found.items():
+        if not isinstance(text, str):
+            raise UsageError(
+                f"'{name}' is of type {type(text).__name__}, and SQL is expected.",
+                way_out='Write it as text, like "x > 0".',
+            )
+    return found
 
 
 def _quoted(column: str) -> str:

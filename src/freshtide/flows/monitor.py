@@ -137,7 +137,7 @@ class Monitor:
             packs += self._step(each)
             each.tally.seconds += self._now() - began
             self._pass_on()
-            self._spill_beyond(0)
+            self._keep_budget()
             self._sample()
             self._on_progress(each.node.name, each.tally.rows_in, sum(each.tally.rows_out.values()))
         self.record.activations.append(
@@ -162,7 +162,6 @@ class Monitor:
             if number in each.node.activity.whole_inputs:
                 self._worker.keep(each.node, number, taken.pack)
             else:
-                self._spill_beyond(taken.pack.size)
                 for port, packs in self._worker.process(each.node, number, taken.pack).items():
                     self._put_out(each, port, packs)
         finally:
@@ -239,19 +238,21 @@ class Monitor:
         queue.limit += self._limits.packs
         self.record.grown_queues[queue.edge.label] = queue.limit
         self._pass_on()
-        self._spill_beyond(0)
+        self._keep_budget()
         self._sample()
 
-    def _spill_beyond(self, needed: int) -> None:
-        """Keep the budget, with so much of it needed elsewhere: put on disk what has the most packs before it."""
+    def _keep_budget(self) -> None:
+        """Put on disk what has the most packs before it, until the rest is within the budget."""
         if self._limits.memory is None:
             return
-        ahead: dict[int, int] = {}
         packs = {id(pack): pack for pack in self._in_queues() if pack.size}
+        excess = sum(pack.size for pack in packs.values()) - self._limits.memory
+        if excess <= 0:
+            return
+        ahead: dict[int, int] = {}
         for queue in self._queue_of.values():
             for position, each in enumerate(queue.waiting):
                 ahead[id(each.pack)] = min(position, ahead.get(id(each.pack), position))
-        excess = sum(pack.size for pack in packs.values()) + needed - self._limits.memory
         # Packs in no queue yet go behind all others.
         for key in sorted(packs, key=lambda key: ahead.get(key, len(ahead)), reverse=True):
             if excess <= 0:

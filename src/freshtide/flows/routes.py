@@ -47,9 +47,9 @@ def overlap(one: str, other: str) -> str | None:
     try:
         for row in _rows(first, second):
             if _truth(first, row) is True and _truth(second, row) is True:
-                fitting = " and ".join(f"{column} = {_shown(value)}" for column, value in row.items())
+                fitting = " and ".join(_shown(column, value) for column, value in row.items())
                 return f"{fitting} fits both"
-    except (_NotUnderstoodError, TypeError):  # a TypeError: one column is compared with numbers and with text
+    except (_NotUnderstoodError, OverflowError):  # an overflow: a constant is beyond all numbers
         return None
     return None
 
@@ -171,8 +171,9 @@ def _constant(expression: exp.Expr) -> Value:
 
 
 def _name(column: exp.Column) -> str:
-    return column.name.lower()
+    # With what it is a field of: a.x and b.x are two.
+    return column.sql(dialect="spark").lower()
 
 
-def _shown(value: Value) -> str:
-    return exp.convert(value).sql(dialect="spark")
+def _shown(column: str, value: Value) -> str:
+    return f"{column} IS NULL" if value is None else f"{column} = {exp.convert(value).sql(dialect='spark')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from freshtide.core.errors import Origin, Problem, choices, suggestion
@@ -94,8 +95,10 @@ def _own_problems(node: Node) -> Iterator[Problem]:
             yield from _recordset_problems(node, activity.source)
         case Write():
             yield from _recordset_problems(node, activity.target)
-        case SlowlyChanging() if activity.type == 1 and activity.as_of is not None:
-            yield problem("keeps no history, so 'as_of' says nothing.", "Make it of type 2, or take 'as_of' out.")
+        case SlowlyChanging():
+            yield from _recordset_problems(node, activity.target)
+            if activity.type == 1 and activity.as_of is not None:
+                yield problem("keeps no history, so 'as_of' says nothing.", "Make it of type 2, or take 'as_of' out.")
         case Router():
             yield from _route_problems(node, activity)
 
@@ -190,25 +193,23 @@ def _untaken(nodes: Sequence[Node]) -> Iterator[Problem]:
 
 
 def _cycles(nodes: Sequence[Node], by_name: Mapping[str, Node]) -> Iterator[Problem]:
-    """Each cycle once, as a depth-first search comes upon it."""
-    done: set[str] = set()
-    for node in nodes:
-        yield from _cycles_from(node.name, [], done, by_name)
-
-
-def _cycles_from(name: str, path: list[str], done: set[str], by_name: Mapping[str, Node]) -> Iterator[Problem]:
-    if name in path:
-        # The search goes against the rows.
-        around = [name, *reversed(path[path.index(name) + 1 :]), name]
+    """One cycle after the other, each with its last edge taken out before the next is looked for."""
+    producers = {node.name: [producer for producer, _ in node.inputs if producer in by_name] for node in nodes}
+    while True:
+        try:
+            TopologicalSorter(producers).prepare()
+        except CycleError as error:
+            *around, _ = error.args[1]
+            first = next(around.index(node.name) for node in nodes if node.name in around)
+        else:
+            return
+        around = [*around[first:], *around[:first]]
         yield Problem(
-            message=f"The rows of '{name}' come back to it: {' -> '.join(around)}.",
-            origin=by_name[name].origin,
+            message=f"The rows of '{around[0]}' come back to it: {' -> '.join([*around, around[0]])}.",
+            origin=by_name[around[0]].origin,
             way_out="Take one of these edges out.",
         )
-    elif name in by_name and name not in done:
-        for producer, _ in by_name[name].inputs:
-            yield from _cycles_from(producer, [*path, name], done, by_name)
-        done.add(name)
+        producers[around[0]] = [producer for producer in producers[around[0]] if producer != around[-1]]
 
 
 def _shared_targets(nodes: Sequence[Node]) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from freshtide.flows import FlowGraph, Node, written_recordsets
 from freshtide.flows.activities import Read
 from freshtide.project.columns import read_schema
 from freshtide.project.flowloads import is_the_load
+from freshtide.project.names import RESERVED_ENDINGS, name_fault
 
 
 def flow_table_problems(
@@ -19,7 +20,8 @@ def flow_table_problems(
     `loads` says which of the tables a flow is the load of, both in lower case.
     """
     kept = {name.lower() for name in tables}
-    known = {name: name for name in (*kept, *(name.lower() for name in spoiled))}
+    aside = [name + ending for name in kept for ending in RESERVED_ENDINGS]
+    known = {name.lower(): name for name in (*kept, *aside, *spoiled)}
     known |= {
         target.table.lower(): target.table
         for flow in flows
@@ -38,6 +40,8 @@ def _shared_targets(flows: Sequence[FlowGraph], kept: set[str], loads: Mapping[s
     for flow in flows:
         for node in flow:
             for target in written_recordsets(node):
+                if target.table is not None and (fault := name_fault(target.table)):
+                    yield Problem(message=fault[0], origin=node.origin, way_out=fault[1])
                 what = f"The {node.activity.kind} '{node.name}' writes the {target.label}"
                 own = is_the_load(node, loads.get(flow.name.lower()))
                 if target.table is not None and target.table.lower() in kept and not own:
