@@ -10,10 +10,10 @@ from freshtide.core.errors import UsageError
 from freshtide.flows import FlowGraph, Limits, Recordset
 from freshtide.flows.activities import Expression, Filter, Router, Sort, Write
 from freshtide.spark.flows import ActivityError
-from freshtide.spark.flows.commits import finish_interrupted, write_journal
+from freshtide.spark.flows.commits import Commit, finish_interrupted, write_journal
 from freshtide.spark.flows.schemas import resolve_flow
 from freshtide.spark.flows.targets import targets_of
-from freshtide.storage import StorageError, Store
+from freshtide.storage import StorageError, Store, StoredTable
 
 from .flowbench import FlowBench, graph, node, read, write
 
@@ -91,6 +91,34 @@ def test_a_crash_between_two_commits_is_finished_by_the_next_run(bench: FlowBenc
     assert later.rows("numbers") == {("2", 2): 1, ("3", 3): 1}
 
 
+def test_who_interrupts_the_commits_finds_them_finished_by_the_next_run(bench: FlowBench) -> None:
+    bench.put("rows", {"text": ["1"]})
+    bench.store = _InterruptedStore(bench.store.root)
+    with pytest.raises(KeyboardInterrupt):
+        bench.run(_FLOW)
+    later = bench.restarted()
+    assert later.rows("copied") == {("1",): 1}
+    assert later.store.table("numbers").snapshot is None
+
+    later.put("rows", {"text": ["wrong"]})
+    with pytest.raises(ActivityError):
+        later.run(_FLOW)
+    assert later.rows("numbers") == {("1", 1): 1}, "what had been begun was finished before the new run failed"
+    assert bench.spark.read.parquet(str(bench.root / "out")).count() == 1
+
+
+class _InterruptedStore(Store):
+    """Somebody presses Ctrl-C when the second table is to be committed."""
+
+    asked = 0
+
+    def table(self, name: str, *, time_column: str | None = None) -> StoredTable:
+        self.asked += name == "numbers"
+        if self.asked == 2:
+            raise KeyboardInterrupt
+        return super().table(name, time_column=time_column)
+
+
 def test_a_target_that_cannot_be_committed_takes_the_others_back(bench: FlowBench) -> None:
     bench.put("rows", {"n": [1]})
     bench.run(graph(read("rows"), write("a", "rows"), write("z", "rows", mode="append")))
@@ -144,7 +172,7 @@ def _folder(bench: FlowBench) -> Path:
     return folder
 
 
-def _prepared(bench: FlowBench, flow: FlowGraph) -> list:  # type: ignore[type-arg]
+def _prepared(bench: FlowBench, flow: FlowGraph) -> list[Commit]:
     """The commits of a flow just before they are carried out."""
     recordsets = bench.recordsets()
     targets = targets_of(flow, recordsets, resolve_flow(flow, recordsets).by_target)

@@ -212,8 +212,7 @@ def _carry_out(folder: Path, commits: Sequence[Commit], store: Store) -> None:
         for commit in commits:
             begun.append(commit)
             commit.carry_out(store)
-    except BaseException:
-        # Whatever it was: the process lives, and whoever tries again must find nothing or all of it.
+    except Exception:
         for commit in reversed(begun):
             commit.undo(store)
         (folder / _JOURNAL).unlink()

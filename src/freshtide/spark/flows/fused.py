@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 
@@ -73,6 +74,7 @@ class FusedRun:
     """Outputs that are in memory or on disk: whoever takes them computes nothing again."""
     _jobs: list[_Job] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
+    _stopping: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> FlowRecord:
         strata = plan_mixed(self.graph, theta=self.theta)
@@ -92,6 +94,14 @@ class FusedRun:
         self._book()
         return self.record
 
+    @property
+    def _context(self) -> SparkContext:
+        return self.surroundings.scratch.session.sparkContext
+
+    @property
+    def _tag(self) -> str:
+        return f"flow-{self.graph.name}"
+
     def _source(self, node: Node) -> Source:
         assert isinstance(node.activity, Read), "only sources are read"
         with naming(node.name, "its source"):
@@ -103,16 +113,25 @@ class FusedRun:
             running = [
                 pool.submit(self._run_subflow, planned, f"flow-{place}", share) for place, planned in enumerate(stratum)
             ]
-        for each in running:
-            each.result()
+            try:
+                for each in as_completed(running):
+                    each.result()
+            except BaseException:
+                # Nothing will be committed: what the others still compute is in vain.
+                self._stopping.set()
+                self._context.cancelJobsWithTag(self._tag)
+                raise
         self._sample()
 
     def _run_subflow(self, planned: PlannedSubflow, pool: str, memory: int | None) -> None:
-        self.surroundings.scratch.session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+        self._context.setLocalProperty("spark.scheduler.pool", pool)
+        self._context.addJobTag(self._tag)
         if planned.policy == MinimumMemory.name:
             self._run_in_packs(planned.subflow, replace(self.limits, memory=memory))
             return
         for name in planned.subflow.nodes:
+            if self._stopping.is_set():
+                return
             self._fuse(self.graph[name])
 
     def _fuse(self, node: Node) -> None:
@@ -172,6 +191,8 @@ class FusedRun:
         except ActivityError:
             raise
         except (*SPARK_ERRORS, FreshtideError) as error:
+            if self._stopping.is_set():
+                raise ActivityError(node.name, "its job", "another activity has failed before.") from error
             told = plain_words(error) if isinstance(error, SPARK_ERRORS) else str(error)
             self._run_in_packs(Subflow(number=-1, nodes=nodes), self.limits)
             raise ActivityError(node.name, "all of its input", told) from error
@@ -232,7 +253,7 @@ class FusedRun:
 
     def _collect(self) -> None:
         """Take down what Spark has counted on its way."""
-        context: Any = self.surroundings.scratch.session.sparkContext._jsc.sc()
+        context: Any = self._context._jsc.sc()
         context.listenerBus().waitUntilEmpty()
         for port, observation in list(self._observations.items()):
             inner: Any = observation._jo

@@ -81,7 +81,11 @@ class HeldFrame:
     def __init__(self, frame: DataFrame) -> None:
         self.frame = frame.localCheckpoint(eager=False)
         self._rdd: Any = self.frame._jdf.queryExecution().logical().rdd()
-        self.rows = int(self._rdd.count())
+        try:
+            self.rows = int(self._rdd.count())
+        except BaseException:
+            self._rdd.unpersist(False)
+            raise
         self.size = self._bytes_in_memory()
 
     def release(self) -> None:

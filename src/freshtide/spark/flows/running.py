@@ -136,14 +136,27 @@ class Running:
 
     @contextmanager
     def carried_out(self, surroundings: Surroundings) -> Iterator[FlowRecord]:
-        """Run a flow up to where its targets can be committed, within; nothing of it stays where that fails."""
+        """Run a flow up to where its targets can be committed, which is to be done within.
+
+        Nothing of it stays where that fails. When the commit is interrupted, the journal stays and what it speaks of.
+        """
         try:
-            yield self._fused(surroundings) if self.policy == mixed.NAME else self._in_packs(surroundings)
+            record = self._run(surroundings)
+            try:
+                yield record
+            except Exception:
+                surroundings.discard()
+                raise
+            surroundings.scratch.remove()
+        finally:
+            surroundings.release()
+
+    def _run(self, surroundings: Surroundings) -> FlowRecord:
+        try:
+            return self._fused(surroundings) if self.policy == mixed.NAME else self._in_packs(surroundings)
         except BaseException:
             surroundings.discard()
             raise
-        finally:
-            surroundings.release()
 
     def _fused(self, surroundings: Surroundings) -> FlowRecord:
         return FusedRun(

@@ -92,7 +92,7 @@ def _analyse(
             raise FreshtideError(
                 f"Column '{twice[0]}' would be there twice.", way_out="Rename or drop one with an expression before."
             )
-        frames[node.name, port] = recordsets.empty(frame)
+        frames[node.name, port] = frame
 
 
 def lookup_schema(activity: SurrogateKey, schema: StructType) -> StructType:

@@ -42,7 +42,8 @@ class Lookup:
     def assign(self, activity: SurrogateKey, frame: DataFrame) -> DataFrame:
         """All keys, with those of the frame among them."""
         with self._lock:
-            fresh = production_keys(activity, frame).join(self._known(), list(activity.key), "anti")
+            # Those that are known are sorted out first: on most days that leaves next to none to be told apart.
+            fresh = production_keys(activity, frame).join(self._known(), list(activity.key), "anti").distinct()
             number = F.row_number().over(Window.orderBy(*self._key)) + F.lit(self._next - 1)
             held = HeldFrame(fresh.select(*self._key, number.cast("bigint").alias(self._column)))
             if held.rows:
@@ -57,7 +58,7 @@ class Lookup:
         return reduce(DataFrame.unionByName, (held.frame for held in self._new)) if self._new else None
 
     def release(self) -> None:
-        for held in (*self._new, *([self._stored] if self._stored is not None else [])):
+        for held in self._new:
             held.release()
 
     def _add(self, held: HeldFrame) -> None:
@@ -69,14 +70,13 @@ class Lookup:
             self._new = [together]
 
     def _known(self) -> DataFrame:
-        parts = [held.frame for held in ([self._stored] if self._stored is not None else []) + self._new]
-        return reduce(DataFrame.unionByName, parts) if parts else empty_frame(self._session, self.schema)
+        return reduce(DataFrame.unionByName, (held.frame for held in self._new), self._stored)
 
-    def _read(self) -> tuple[HeldFrame | None, int]:
+    def _read(self) -> tuple[DataFrame, int]:
         """The keys of the table, and the next number."""
         snapshot = self.table.snapshot
         if snapshot is None or not snapshot.rows:
-            return None, 1
+            return empty_frame(self._session, self.schema), 1
         frame = read_files(self._session, snapshot, snapshot.files)
         wanted = {field.name: field.dataType for field in self.schema}
         if {field.name: field.dataType for field in frame.schema} != wanted:
@@ -85,6 +85,5 @@ class Lookup:
                 f"{', '.join(frame.columns)} instead of {', '.join(wanted)}, or of other types.",
                 way_out="Give the activity a lookup table of its own, or cast the key with an expression before.",
             )
-        held = HeldFrame(frame)
-        (largest,) = held.frame.agg(F.max(quoted(self._column))).first() or (None,)
-        return held, (largest or 0) + 1
+        (largest,) = frame.agg(F.max(quoted(self._column))).first() or (None,)
+        return frame, (largest or 0) + 1

@@ -67,8 +67,9 @@ class Surroundings:
         """The run has failed: nothing of it stays."""
         for target in self.targets.values():
             target.discard()
+        self.scratch.remove()
 
     def release(self) -> None:
+        """Give back the memory that is held."""
         for lookup in self._lookups.values():
             lookup.release()
-        self.scratch.remove()

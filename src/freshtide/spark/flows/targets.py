@@ -89,7 +89,9 @@ class FolderTarget(Target):
         # Beside the target, so that moving it there is but another name; the dot keeps readers away.
         self._staging = path.with_name(f".{path.name}.staged")
         self._before = path.with_name(f".{path.name}.before")
+        # What earlier runs left here is of no use: had it been to be committed, that would have been done first.
         self.discard()
+        shutil.rmtree(self._before, ignore_errors=True)
 
     def write(self, frame: DataFrame) -> None:
         writer = frame.write.mode("append").format(self._recordset.format).options(**self._recordset.options)

@@ -72,8 +72,8 @@ def with_surrogate_keys(activity: SurrogateKey, frame: DataFrame, lookup: DataFr
 
 
 def production_keys(activity: SurrogateKey, frame: DataFrame) -> DataFrame:
-    """The different production keys of the rows, whole ones only."""
-    return frame.select(*map(quoted, activity.key)).dropna().distinct()
+    """The production keys of the rows, whole ones only."""
+    return frame.select(*map(quoted, activity.key)).dropna()
 
 
 def _filter(_: str, activity: Filter, inputs: Sequence[DataFrame]) -> Frames:
