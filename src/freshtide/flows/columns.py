@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
+
 from freshtide.flows.activities import (
     Activity,
     Aggregate,
@@ -18,15 +20,25 @@ from freshtide.flows.graph import FlowGraph
 
 
 def may_have(graph: FlowGraph, name: str, column: str) -> bool:
-    """Whether what goes through an activity may have the column; only where it surely has not, False."""
-    node = graph[name]
-    made = _made(node.activity)
-    if made is not None and column.lower() in {each.lower() for each in made}:
+    """Whether what goes through an activity may have the column: where nobody can tell, it may."""
+    found: dict[str, bool] = {}
+    producers = {node.name: [producer for producer, _ in node.inputs] for node in graph}
+    for each in TopologicalSorter(producers).static_order():
+        node = graph[each]
+        found[each] = _gives(node.activity, column.lower(), [found[producer] for producer, _ in node.inputs])
+    return found[name]
+
+
+def _gives(activity: Activity, column: str, inputs: list[bool]) -> bool:
+    """Whether a column may come out of an activity, from whether it may be in each of its inputs."""
+    made = _made(activity)
+    if made is None or column in {each.lower() for each in made}:
         return True
-    if not _passes_on(node.activity):
-        return made is None
-    inputs = [may_have(graph, producer, column) for producer, _ in node.inputs]
-    match node.activity:
+    match activity:
+        case Read() | Aggregate() | Expression(only=True):
+            return False
+        case SurrogateKey(key=key) if column in {each.lower() for each in key}:
+            return False
         case Join(how="inner" | "left" | "right" | "full"):
             return any(inputs)
         case Union() | SortedUnion():
@@ -35,7 +47,7 @@ def may_have(graph: FlowGraph, name: str, column: str) -> bool:
 
 
 def _made(activity: Activity) -> tuple[str, ...] | None:
-    """The columns that an activity makes itself; None where nobody can tell."""
+    """The columns that an activity makes itself; None where they are not told."""
     match activity:
         case Read(source=source):
             return None if source.schema is None else tuple(source.schema)
@@ -48,11 +60,3 @@ def _made(activity: Activity) -> tuple[str, ...] | None:
         case Aggregate(by=by, columns=columns):
             return (*by, *columns)
     return ()
-
-
-def _passes_on(activity: Activity) -> bool:
-    """Whether columns that come in go out as well, beside those that are made."""
-    match activity:
-        case Expression(only=only):
-            return not only
-    return not isinstance(activity, Read | Function | Aggregate | Pivot)
