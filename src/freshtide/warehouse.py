@@ -16,10 +16,18 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from freshtide.catalog import RequestKind, RunLock
-from freshtide.core.errors import FreshtideError, Origin, RunFailedError, UnknownTableError, UsageError, suggestion
+from freshtide.core.errors import (
+    FreshtideError,
+    Origin,
+    ProjectError,
+    RunFailedError,
+    UnknownTableError,
+    UsageError,
+    suggestion,
+)
 from freshtide.core.instants import micros
 from freshtide.core.staleness import trailing_edge
-from freshtide.flows import Limits
+from freshtide.flows import Flow, Limits
 from freshtide.flows.policies.mixed import THETA
 from freshtide.observe import FeedHealth, Places, WarehouseStatus, feed_healths, select_tables, warehouse_status
 from freshtide.project import (
@@ -120,6 +128,15 @@ class Warehouse:
         """Declare a derived table by a function whose parameters name its sources."""
         return self._declaring(TableKind.MATERIALIZED_VIEW, name=name, sources=sources, settings=settings)
 
+    def flow(self, flow: Flow) -> None:
+        """Declare a flow, as a file in flows/ does."""
+        declarations = self._open_declarations()
+        try:
+            declarations.add_flow(flow.graph())
+        except ProjectError as error:
+            declarations.reject(error.problems)
+            declarations.spoiled_flows.add(flow.name.lower())
+
     @property
     def project(self) -> Project:
         """What has been declared, checked; a ProjectError tells everything that is wrong with it."""
@@ -168,6 +185,12 @@ class Warehouse:
         flows = self.project.flows
         if name not in flows:
             raise UsageError(f"There is no flow '{name}'.", way_out=suggestion(name, flows))
+        loaded = next((table.name for table in self.project.graph.values() if table.flow == name), None)
+        if loaded is not None:
+            raise UsageError(
+                f"The flow '{name}' is the load of the table '{loaded}': it runs when files arrive for that.",
+                way_out=f"`freshtide run --once` loads what is there; `freshtide backfill {loaded}` loads all anew.",
+            )
         with RunLock(Places(self.project).lock):
             bench = self.workbench
             return run_flow(

@@ -34,12 +34,14 @@ def init(
 def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """Check the project, Spark's column resolution included, without running anything."""
     from freshtide.observe import Places
+    from freshtide.runtime.opening import loading_flows, open_store
     from freshtide.spark import SparkTracks, resolve_columns, start_session
 
     loaded = open_project(project)
     tracks = SparkTracks(start_session(loaded.settings.spark, log=Places(loaded).spark_log))
     try:
-        schemas = resolve_columns(tracks.session("analysis"), loaded.feeds, loaded.graph)
+        flows = loading_flows(loaded, open_store(loaded))
+        schemas = resolve_columns(tracks.session("analysis"), loaded.feeds, loaded.graph, flows=flows)
     finally:
         tracks.stop()
     if as_json:
@@ -49,7 +51,7 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
                 "maintain": str(table.maintain),
                 "reason": table.maintenance_reason,
                 "time_column": table.time_column,
-                "columns": {field.name: field.dataType.simpleString() for field in schemas.of(table.name)},
+                "columns": schemas.types(table.name),
             }
             for table in loaded.graph.values()
         ]

@@ -95,11 +95,15 @@ def counts_table(counts: list[RowCount]) -> Table:
     # Eight columns fit into 80 characters with one space between them, names and all.
     table = Table(box=None, header_style="bold", pad_edge=False, collapse_padding=True)
     table.add_column("Table", no_wrap=True)
-    for name in ("Files", "Rows arrived", "In table", "Rejected", "Late", "Filtered", "Unaccounted"):
+    # Hardly a project loads tables by flows: the others are spared the column.
+    by_flow = ("By flow",) if any(count.diverted for count in counts) else ()
+    for name in ("Files", "Rows arrived", "In table", *by_flow, "Rejected", "Late", "Filtered", "Unaccounted"):
         table.add_column(name, justify="right")
     for count in counts:
         colour = "green" if count.unaccounted == 0 else "red"
-        numbers = (count.files, count.arrived, count.in_table, count.in_rejects, count.in_late, count.filtered)
+        diverted = (count.diverted,) if by_flow else ()
+        aside = (count.in_rejects, count.in_late, count.filtered)
+        numbers = (count.files, count.arrived, count.in_table, *diverted, *aside)
         table.add_row(
             count.table, *(f"{number:,}" for number in numbers), f"[{colour}]{count.unaccounted:,}[/{colour}]"
         )

@@ -191,6 +191,8 @@ class Table:
     partition_by: tuple[str, ...] = ()
     update_group: str | None = None
     """The name it shares with the tables that are updated together with it."""
+    flow: str | None = None
+    """Base tables: the ETL flow that the rows of the query go through; what it writes to the table is the table's."""
     comment: str | None = None
     maintenance_reason: str = ""
     origin: Origin | None = None

@@ -18,9 +18,11 @@ OTHERWISE = "otherwise"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recordset:
-    """Where rows come from or go to: files, or a table of the warehouse."""
+    """Where rows come from or go to: files, or a table of the warehouse; or newly arrived files of a feed."""
 
     table: str | None = None
+    feed: str | None = None
+    """To read from only, by a flow that loads a table: what the update takes in."""
     files: str | None = None
     """A path or a glob, relative to the project."""
     format: str = "parquet"
@@ -30,12 +32,15 @@ class Recordset:
 
     @property
     def label(self) -> str:
-        return f"table {self.table}" if self.table is not None else f"files {self.files}"
+        kind, _ = self.key
+        return f"{kind} {getattr(self, kind)}"
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from others: names of tables do not tell upper from lower case."""
-        return ("table", self.table.lower()) if self.table is not None else ("files", str(self.files))
+        """What tells it from others: names of tables and feeds do not tell upper from lower case."""
+        if self.table is not None:
+            return "table", self.table.lower()
+        return ("feed", self.feed.lower()) if self.feed is not None else ("files", str(self.files))
 
 
 class Activity(ABC):
@@ -91,7 +96,8 @@ class Read(Activity):
 class Write(Activity):
     kind = "write"
     target: Recordset
-    mode: Literal["overwrite", "append"] = "overwrite"
+    mode: Literal["overwrite", "append"] | None = None
+    """None: a flow that is run by hand overwrites, one that loads a table appends with each update."""
 
     @property
     def ports(self) -> tuple[str, ...]:

@@ -60,13 +60,16 @@ class Flow:
         *,
         table: str | None = None,
         files: str | None = None,
+        feed: str | None = None,
         format: str = "parquet",  # noqa: A002  the key that feeds and flow files use too
         schema: Columns | None = None,
         options: Mapping[str, str] | None = None,
         name: str | None = None,
     ) -> Rows:
-        """The rows of a table of the warehouse, or of files."""
-        source = Recordset(table=table, files=files, format=format, schema=schema, options=dict(options or {}))
+        """The rows of a table of the warehouse, or of files, or of what has arrived in a feed."""
+        source = Recordset(
+            table=table, files=files, feed=feed, format=format, schema=schema, options=dict(options or {})
+        )
         return Rows(self, self.add(Read(source=source), name=name))
 
     def graph(self) -> FlowGraph:
@@ -214,7 +217,7 @@ class Rows:
         table: str | None = None,
         files: str | None = None,
         format: str = "parquet",  # noqa: A002  as for read
-        mode: Literal["overwrite", "append"] = "overwrite",
+        mode: Literal["overwrite", "append"] | None = None,
         options: Mapping[str, str] | None = None,
         name: str | None = None,
     ) -> None:

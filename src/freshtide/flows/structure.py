@@ -87,8 +87,9 @@ def _own_problems(node: Node) -> Iterator[Problem]:
             yield problem(f"has nothing in '{field}'.", f"Write what its {field} is.")
     for field, hint in get_type_hints(type(activity)).items():
         value = getattr(activity, field)
-        if get_origin(hint) is Literal and value not in get_args(hint):
-            yield problem(f"cannot have {field} '{value}'.", choices(str(value), map(str, get_args(hint))))
+        words = _words(hint)
+        if words and value not in words:
+            yield problem(f"cannot have {field} '{value}'.", choices(str(value), (str(word) for word in words if word)))
     match activity:
         case Read():
             yield from _recordset_problems(node, activity.source)
@@ -102,11 +103,26 @@ def _own_problems(node: Node) -> Iterator[Problem]:
             yield from _route_problems(node, activity)
 
 
+_KINDS = {"table": "a table", "files": "files", "feed": "a feed"}
+
+
+def _words(hint: object) -> tuple[object, ...]:
+    """What a field may be that takes one of some words, or nothing; () for other fields."""
+    for part in (hint, *get_args(hint)):
+        if get_origin(part) is Literal:
+            return (*get_args(part), *(() if part is hint else (None,)))
+    return ()
+
+
 def _recordset_problems(node: Node, recordset: Recordset) -> Iterator[Problem]:
-    if bool(recordset.table) == bool(recordset.files):
-        both = "both a table and files" if recordset.table else "neither a table nor files"
-        message = f"{described(node)} names {both}."
+    named = [said for kind, said in _KINDS.items() if getattr(recordset, kind)]
+    if len(named) != 1:
+        listed = f"both {' and '.join(named)}" if named else "neither a table nor files"
+        message = f"{described(node)} names {listed}."
         yield Problem(message=message, origin=node.origin, way_out="Give it one of table and files.")
+    elif recordset.feed and isinstance(node.activity, Write):
+        message = f"{described(node)} writes to the feed '{recordset.feed}'."
+        yield Problem(message=message, origin=node.origin, way_out="Write to a table or to files.")
     if recordset.format not in tuple(FileFormat):
         message = f"{described(node)} cannot have files of the format '{recordset.format}'."
         yield Problem(message=message, origin=node.origin, way_out=choices(recordset.format, tuple(FileFormat)))

@@ -1,4 +1,4 @@
-"""The proof that no row is lost: arrived = in the table + rejected + late + left out by the query."""
+"""The proof that no row is lost: arrived = in the table + rejected + late + left out by the query or by a flow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class RowCount:
     """The rows of a base table's files and where they are.
 
     `arrived` was counted when the files arrived, before Spark saw them; `table`, `rejects` and `late` are what the
-    Delta logs hold now. Only `filtered` is taken from the updates' own counting.
+    Delta logs hold now. Only `filtered` and `diverted` are taken from the updates' own counting.
     """
 
     table: str
@@ -24,10 +24,13 @@ class RowCount:
     in_rejects: int
     in_late: int
     filtered: int
+    diverted: int = 0
+    """What the flow that loads the table took in and did not write to it; less than none where it made more rows."""
 
     @property
     def unaccounted(self) -> int:
-        return self.arrived - self.in_table - self.in_rejects - self.in_late - self.filtered
+        found = self.in_table + self.in_rejects + self.in_late
+        return self.arrived - found - self.filtered - self.diverted
 
 
 def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[str, ...]) -> list[RowCount]:
@@ -39,7 +42,7 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
             continue
         files, arrived = catalog.files.expected_rows(name)
         counts = rows[name].counts if name in rows else {}
-        accounted = sum(counts.get(part, 0) for part in ("loaded", "rejected", "late"))
+        accounted = sum(counts.get(part, 0) for part in ("loaded", "diverted", "rejected", "late"))
         found.append(
             RowCount(
                 table=name,
@@ -49,6 +52,7 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
                 in_rejects=_stored(store, f"{name}__rejects"),
                 in_late=_stored(store, f"{name}__late"),
                 filtered=counts.get("read", 0) - accounted,
+                diverted=counts.get("diverted", 0),
             )
         )
     return found

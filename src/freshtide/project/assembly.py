@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from freshtide.core.errors import Origin, Problem, ProjectError
@@ -14,6 +14,7 @@ from freshtide.project.adaptivescheduler import unknown_tables
 from freshtide.project.basetables import base_table
 from freshtide.project.declarations import Declarations, TableKind
 from freshtide.project.derivedtables import derived_table
+from freshtide.project.flowloads import flow_load_problems, flows_that_load
 from freshtide.project.flowtables import flow_table_problems
 from freshtide.project.groups import group_problems
 from freshtide.project.outputs import BuiltTable, TableError
@@ -52,7 +53,9 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
     tables = {name: table.table for name, table in built.items()}
     problems += group_problems(tables, declarations.feeds.values())
     flows = tuple(declarations.flows.values())
-    problems += flow_table_problems(flows, declarations.tables, spoiled=declarations.spoiled)
+    loads = flows_that_load(declarations)
+    problems += flow_table_problems(flows, declarations.tables, loads=loads, spoiled=declarations.spoiled)
+    problems += flow_load_problems(declarations, tables)
     problems += unknown_tables(settings.policy, _scheduled(declarations, tables), settings.place)
     if problems:
         raise ProjectError(_in_order(problems))
@@ -60,10 +63,15 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
         root=root,
         settings=settings,
         feeds={feed.name: feed for feed in declarations.feeds.values()},
-        graph=TableGraph(tables.values()),
+        graph=TableGraph(_with_flow(table, declarations) for table in tables.values()),
         flows={flow.name: flow for flow in flows},
         notes=_in_order(_notes(declarations, tables)),
     )
+
+
+def _with_flow(table: Table, declarations: Declarations) -> Table:
+    """The table with its flow under the name that it was declared with."""
+    return table if table.flow is None else replace(table, flow=declarations.flows[table.flow.lower()].name)
 
 
 _NO_TABLES = Problem(

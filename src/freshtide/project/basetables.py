@@ -22,13 +22,21 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
     declared = resolved.declared
     properties = declared.properties
     _refuse_view_settings(declared)
+    if properties.flow is not None and properties.update_group is not None:
+        raise TableError(
+            f"'{declared.name}' is loaded by a flow, so it cannot be in the update group '{properties.update_group}'.",
+            way_out="Take it out of the group: a flow commits its targets by itself.",
+        )
     if isinstance(declared.query, FunctionQuery):
         # What a function does with the time column cannot be seen; it is checked when the rows come.
         time_column, columns = properties.time_column or feed.time_column, None
     else:
         shape = _row_wise_shape(declared, declared.query, resolved, feed)
         time_column, columns = _passed_on(shape, declared, feed), shape.columns
-        check_partition_columns(declared, columns)
+    if properties.flow is not None:
+        # What comes out of a flow is known when Spark has looked at it.
+        columns = None
+    check_partition_columns(declared, columns)
     table = Table(
         name=declared.name,
         query=core_query(resolved),
@@ -43,6 +51,7 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         exact_time=True,
         partition_by=properties.partition_by,
         update_group=properties.update_group,
+        flow=properties.flow,
         comment=properties.comment,
         maintenance_reason="the rows of a feed are appended",
         origin=declared.origin,

@@ -44,6 +44,8 @@ class Declarations:
     problems: list[Problem] = field(default_factory=list)
     spoiled: set[str] = field(default_factory=set)
     """Names (lower case) whose declaration is wrong: what reads them is not to be blamed."""
+    spoiled_flows: set[str] = field(default_factory=set)
+    """The same for flows, which have names of their own."""
 
     def add_feed(self, feed: Feed) -> None:
         if self._is_free(feed.name, "feed", feed.origin):

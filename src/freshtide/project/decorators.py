@@ -84,6 +84,7 @@ def table(
     time_column: str | None = ...,
     partition_by: str | Sequence[str] | None = ...,
     update_group: str | None = ...,
+    flow: str | None = ...,
     comment: str | None = ...,
 ) -> Callable[[FunctionT], FunctionT]: ...
 
@@ -100,6 +101,7 @@ def table(
     time_column: str | None = None,
     partition_by: str | Sequence[str] | None = None,
     update_group: str | None = None,
+    flow: str | None = None,
     comment: str | None = None,
 ) -> FunctionT | Callable[[FunctionT], FunctionT]:
     """Make a base table of a function from the rows of a feed, which are its only parameter.
@@ -114,6 +116,7 @@ def table(
         "time_column": time_column,
         "partition_by": partition_by,
         "update_group": update_group,
+        "flow": flow,
         "comment": comment,
     }
 

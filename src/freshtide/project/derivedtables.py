@@ -17,6 +17,11 @@ def derived_table(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> B
     """The derived table that was declared, or a TableError. Its sources are among those built."""
     declared = resolved.declared
     properties = declared.properties
+    if properties.flow is not None:
+        raise TableError(
+            f"'flow' is for streaming tables, and '{declared.name}' is a materialized view.",
+            way_out="Take it out.",
+        )
     if isinstance(declared.query, ParsedQuery):
         _refuse_nondeterminism(declared.name, declared.query)
     tables = {name: other.table for name, other in built.items()}

@@ -94,20 +94,26 @@ class _Recordset(Parameters):
 
 class _Read(_Recordset):
     kind = Read
+    feed: str | None = None
     # The types are checked where those of flows in Python are; the alias keeps clear of pydantic's own `schema`.
     columns: dict[str, str] | None = Field(default=None, alias="schema")
 
     def activity(self, find_function: FindFunction) -> Activity:  # noqa: ARG002
         return Read(
             source=Recordset(
-                table=self.table, files=self.files, format=self.format, schema=self.columns, options=self.options
+                table=self.table,
+                files=self.files,
+                feed=self.feed,
+                format=self.format,
+                schema=self.columns,
+                options=self.options,
             )
         )
 
 
 class _Write(_Recordset):
     kind = Write
-    mode: Annotated[_Mode, _word_of(_Mode)] = "overwrite"
+    mode: Annotated[_Mode, _word_of(_Mode)] | None = None
 
     def activity(self, find_function: FindFunction) -> Activity:  # noqa: ARG002
         target = Recordset(table=self.table, files=self.files, format=self.format, options=self.options)

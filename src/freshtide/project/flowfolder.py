@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from freshtide.core.errors import FreshtideError, Origin, ProjectError, UsageError, suggestion
+from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError, UsageError, suggestion
 from freshtide.flows import Flow, FlowGraph, Node, node_problems
 from freshtide.project.declarations import Declarations
 from freshtide.project.flowfile import read_flow
@@ -41,11 +41,11 @@ class FlowFolder:
         try:
             file = read_yaml(path, self._root)
         except ProjectError as error:
-            self._declarations.reject(error.problems)
+            self._spoil(path.stem, error.problems)
             return
         flow, problems = read_flow(file, default_name=path.stem, find_function=self._function)
         if flow is None:
-            self._declarations.reject(problems)
+            self._spoil(path.stem, problems)
             return
         name, nodes = flow
         self._declare(name, nodes, file.origin())
@@ -53,10 +53,14 @@ class FlowFolder:
     def _declare(self, name: str, nodes: Sequence[Node], origin: Origin | None) -> None:
         problems = node_problems(name, nodes, origin=origin)
         if problems:
-            self._declarations.reject(problems)
+            self._spoil(name, problems)
             return
         graph = FlowGraph(name=name, nodes={node.name: node for node in nodes}, origin=origin)
         self._declarations.add_flow(graph)
+
+    def _spoil(self, name: str, problems: Iterable[Problem]) -> None:
+        self._declarations.reject(problems)
+        self._declarations.spoiled_flows.add(name.lower())
 
     def _function(self, written: str) -> Callable[[Any], Any]:
         """The function `module.py:function` of this folder."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from freshtide.core.errors import Origin, Problem, suggestion
 from freshtide.flows import FlowGraph, Node, written_recordsets
 from freshtide.flows.activities import Read
 from freshtide.project.columns import read_schema
+from freshtide.project.flowloads import is_the_load
 from freshtide.project.names import RESERVED_ENDINGS, name_fault
 
 
-def flow_table_problems(flows: Sequence[FlowGraph], tables: Iterable[str], *, spoiled: Iterable[str]) -> list[Problem]:
-    """Tables that flows write and read; `tables` are kept up to date by Freshtide, `spoiled` have their own problem."""
+def flow_table_problems(
+    flows: Sequence[FlowGraph], tables: Iterable[str], *, loads: Mapping[str, str], spoiled: Iterable[str]
+) -> list[Problem]:
+    """Tables that flows write and read; `tables` are kept up to date by Freshtide, `spoiled` have their own problem.
+
+    `loads` says which of the tables a flow is the load of, both in lower case.
+    """
     kept = {name.lower() for name in tables}
     aside = [name + ending for name in kept for ending in RESERVED_ENDINGS]
     known = {name.lower(): name for name in (*kept, *aside, *spoiled)}
@@ -24,12 +30,12 @@ def flow_table_problems(flows: Sequence[FlowGraph], tables: Iterable[str], *, sp
         if target.table is not None
     }
     return [
-        *_shared_targets(flows, kept),
+        *_shared_targets(flows, kept, loads),
         *(problem for flow in flows for node in flow for problem in _source_problems(node, known)),
     ]
 
 
-def _shared_targets(flows: Sequence[FlowGraph], kept: set[str]) -> Iterator[Problem]:
+def _shared_targets(flows: Sequence[FlowGraph], kept: set[str], loads: Mapping[str, str]) -> Iterator[Problem]:
     first: dict[tuple[str, str], tuple[FlowGraph, Node]] = {}
     for flow in flows:
         for node in flow:
@@ -37,7 +43,8 @@ def _shared_targets(flows: Sequence[FlowGraph], kept: set[str]) -> Iterator[Prob
                 if target.table is not None and (fault := name_fault(target.table)):
                     yield Problem(message=fault[0], origin=node.origin, way_out=fault[1])
                 what = f"The {node.activity.kind} '{node.name}' writes the {target.label}"
-                if target.table is not None and target.table.lower() in kept:
+                own = is_the_load(node, loads.get(flow.name.lower()))
+                if target.table is not None and target.table.lower() in kept and not own:
                     yield Problem(
                         message=f"{what}, which the project keeps up to date by its own declaration.",
                         origin=node.origin,

@@ -30,6 +30,7 @@ class Properties:
     emit: Emit | None = None
     partition_by: tuple[str, ...] = ()
     update_group: str | None = None
+    flow: str | None = None
     comment: str | None = None
 
 
@@ -109,4 +110,5 @@ class _WrittenProperties(Written):
     emit: Annotated[Emit, BeforeValidator(_emit)] | None = None
     partition_by: Annotated[tuple[str, ...], BeforeValidator(_partition_by)] = ()
     update_group: Annotated[str, BeforeValidator(_group)] | None = None
+    flow: Annotated[str, BeforeValidator(_text)] | None = None
     comment: str | None = None

@@ -10,6 +10,8 @@ from pydantic import BeforeValidator, Field
 
 from freshtide.catalog import parse_url
 from freshtide.core.errors import Origin, ProjectError
+from freshtide.flows import POLICIES
+from freshtide.flows.policies import mixed
 from freshtide.project.schedulers import read_policy
 from freshtide.project.sizes import parse_size
 from freshtide.project.validation import (
@@ -18,6 +20,7 @@ from freshtide.project.validation import (
     PositiveDuration,
     Written,
     check,
+    chosen,
     plain,
     understood,
     wrong,
@@ -69,6 +72,8 @@ class Settings:
     """From this many bytes on, Spark writes the files of an update itself."""
     retention: float = 86_400.0
     """How long old versions of the tables are kept."""
+    flow_policy: str = mixed.NAME
+    """By which policy flows run that load tables."""
     place: Place = field(default=_somewhere, compare=False, repr=False)
     """Where a key was written: what it says may only turn out wrong beside the tables."""
 
@@ -95,6 +100,7 @@ def read_settings(file: YamlFile, *, default_name: str) -> Settings:
         poll=written.poll,
         large_update=written.large_update,
         retention=written.retention,
+        flow_policy=written.flows.policy,
         place=file.origin,
     )
 
@@ -145,6 +151,14 @@ class _WrittenRetry(Written):
     longest: Duration = 60.0
 
 
+def _policy_of_flows(value: object) -> object:
+    return chosen(value, (*POLICIES, mixed.NAME), "a policy of flows")
+
+
+class _WrittenFlows(Written):
+    policy: Annotated[str, BeforeValidator(_policy_of_flows)] = mixed.NAME
+
+
 class _WrittenSettings(Written):
     name: str | None = None
     tracks: int = Field(default=2, ge=1)
@@ -157,3 +171,4 @@ class _WrittenSettings(Written):
     poll: PositiveDuration = 0.1
     large_update: Annotated[int, BeforeValidator(_size)] = 64_000_000
     retention: Duration = 86_400.0
+    flows: _WrittenFlows = _WrittenFlows()

@@ -16,6 +16,7 @@ from freshtide.feeds import FeedSet
 from freshtide.observe import Places, beginning_of, reach_of, require_tracks, scheduler_from
 from freshtide.project import Project
 from freshtide.runtime.engine import Engine
+from freshtide.runtime.opening import loading_flows, open_store
 from freshtide.runtime.recovery import reconcile, revised_views
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.units import UnitWorker
@@ -27,10 +28,10 @@ from freshtide.spark import (
     TableSchemas,
     TableStates,
     UpdateExecutor,
+    finish_interrupted,
     resolve_columns,
     start_session,
 )
-from freshtide.storage import Store
 
 
 class NotWritableError(FreshtideError):
@@ -55,7 +56,8 @@ class Workbench:
             self.tracks = SparkTracks(spark or start_session(project.settings.spark, log=self.places.spark_log))
             if spark is None:
                 opened.callback(self.tracks.stop)
-            self.store = Store(self.places.tables)
+            self.store = open_store(project)
+            self._flows = loading_flows(project, self.store)
             self.schemas = self._resolve()
             self._opened = opened.pop_all()
         self._definitions = fingerprints(project.graph)
@@ -66,6 +68,7 @@ class Workbench:
             store=self.store,
             schemas=self.schemas,
             definitions=self._definitions,
+            flows=self._flows,
             large_update=project.settings.large_update,
             retention=project.settings.retention,
             clock=self.clock.now,
@@ -95,6 +98,8 @@ class Workbench:
         project = unpaced(self.project) if once else self.project
         settings = project.settings
         require_tracks(project, self.catalog)
+        # Before the catalog is brought up to the logs: these are not at their end yet.
+        finish_interrupted(sorted(self.places.flows.glob("*")), self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
         worker = UpdateWorker(
             self.executor,
@@ -130,7 +135,7 @@ class Workbench:
             name: self.catalog.files.extra_columns(name) for name in self.project.feeds
         }
         session = self.tracks.session("analysis")
-        return resolve_columns(session, self.project.feeds, self.project.graph, extra)
+        return resolve_columns(session, self.project.feeds, self.project.graph, flows=self._flows, extra_columns=extra)
 
 
 def unpaced(project: Project) -> Project:

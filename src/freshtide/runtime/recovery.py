@@ -36,8 +36,7 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
 def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: float = 0.0) -> TableRow:
     """A table's row once an update of it has been committed."""
     counted = {} if record.kind is UpdateKind.REBUILD else row.counts
-    counts = record.counts
-    found = {"read": counts.read, "loaded": counts.loaded, "rejected": counts.rejected, "late": counts.late}
+    found = {part: getattr(record.counts, part) for part in ("read", "loaded", "diverted", "rejected", "late")}
     return replace(
         row,
         number=record.number,

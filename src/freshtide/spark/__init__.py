@@ -9,6 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
+from freshtide.spark.flows.commits import finish_interrupted
+from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.loading import UnreadableFilesError
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans
@@ -21,6 +23,7 @@ __all__ = [
     "Audit",
     "AuditResult",
     "DataFrame",
+    "LoadingFlows",
     "SharedScans",
     "SparkSession",
     "SparkTracks",
@@ -29,6 +32,7 @@ __all__ = [
     "UnreadableFilesError",
     "UpdateExecutor",
     "UpdateOutcome",
+    "finish_interrupted",
     "resolve_columns",
     "run_query",
     "spread_over_cluster",

@@ -13,6 +13,7 @@ from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Column, Feed, SqlQuery, Table
 from freshtide.spark.failures import plain_words
+from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.queries import evaluate_by_source
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import TableSchemas, feed_schema
@@ -25,22 +26,29 @@ def resolve_columns(
     session: SparkSession,
     feeds: Mapping[str, Feed],
     graph: TableGraph,
+    flows: LoadingFlows,
     extra_columns: Mapping[str, tuple[Column, ...]] | None = None,
 ) -> TableSchemas:
     """The schema of every table, or a ProjectError with everything Spark cannot resolve."""
     extra = extra_columns or {}
     known: dict[str, StructType] = {}
     problems: list[Problem] = []
-    for table in graph.values():
+    # Flows may read tables that are declared after those that they load.
+    for table in sorted(graph.values(), key=lambda table: not table.is_base or table.flow is not None):
         if any(source not in known for source in table.sources):
             continue  # Its source is broken: the source's problem is the one to mend.
         try:
             inputs = _inputs(table, feeds, extra, known)
             empty = {name: empty_frame(session, schema) for name, schema in inputs.items()}
             frame = evaluate_by_source(session, table.query, empty.__getitem__)
-            known[table.name] = _checked(table, frame.schema)
+            flow = flows.of(table)
+            schema = frame.schema if flow is None else flow.columns(session, frame, known)
+            if schema is not None:
+                known[table.name] = _checked(table, schema)
         except PySparkException as error:
             problems.append(problem_of(table, error))
+        except ProjectError as error:
+            problems += error.problems
         except FreshtideError as error:
             problems.append(Problem(message=error.message, origin=table.origin, way_out=error.way_out))
         except Exception as error:

@@ -17,6 +17,7 @@ from freshtide.core.instants import micros
 from freshtide.core.loads import LoadPlan
 from freshtide.core.tables import Column, Feed, Maintenance, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
+from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.loading import BaseTableLoader, discovered_columns
 from freshtide.spark.maintaining import ViewMaintainer
 from freshtide.spark.scans import SharedScans
@@ -54,6 +55,7 @@ class UpdateExecutor:
         store: Store,
         schemas: TableSchemas,
         definitions: Mapping[str, str],
+        flows: LoadingFlows,
         large_update: int,
         retention: float,
         clock: Callable[[], float],
@@ -65,6 +67,7 @@ class UpdateExecutor:
         self._store = store
         self._schemas = schemas
         self._definitions = definitions
+        self._flows = flows
         self._large_update = large_update
         self._retention = retention
         self._clock = clock
@@ -114,6 +117,7 @@ class UpdateExecutor:
             large_update=self._large_update,
             clock=self._clock,
             scans=scans,
+            flow=self._flows.of(table),
         )
         return _outcome(lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from pyspark.errors import AnalysisException
@@ -13,9 +14,12 @@ from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, LoadPlan
 from freshtide.core.tables import Column, Feed, FileFormat, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
+from freshtide.spark.flows.failures import ActivityError
+from freshtide.spark.flows.loads import TableFlow
 from freshtide.spark.ingest import Batch, Verdict, read_batch
 from freshtide.spark.queries import evaluate
 from freshtide.spark.scans import SharedScans
+from freshtide.spark.sessions import compiled_plans
 from freshtide.spark.writing import Written, arrow_schema, write_result
 from freshtide.storage import (
     BEGINNING,
@@ -64,7 +68,10 @@ class BaseTableLoader:
         large_update: int,
         clock: Callable[[], float],
         scans: SharedScans | None = None,
+        flow: TableFlow | None = None,
     ) -> None:
+        """`flow` is what the rows go through on their way into the table, where it names one."""
+        self._flow = flow
         self._session = session
         self._scans = scans
         self._table = table
@@ -82,25 +89,55 @@ class BaseTableLoader:
         number = (current.number if current else 0) + 1
         for side in (self._rejects, self._late):
             side.roll_back(number - 1, at=self._clock())
-        try:
-            written = self._good_rows(plan, number)
-            sides = self._side_rows(written, number, plan)
-        except SPARK_ERRORS as error:
-            self._raise_if_unreadable(plan.items)
-            raise error
-        revised_from = BEGINNING if rebuild else _reaching_back(written, current)
         record = UpdateRecord(
             number=number,
             kind=UpdateKind.REBUILD if rebuild else UpdateKind.LOAD,
             freshness=plan.freshness,
             safe=plan.safe,
             definition=definition,
-            counts=sides.counts,
-            revised_from=revised_from,
             files=tuple(_loaded(item.file) for item in plan.items)
             + tuple(_loaded(mark, punctuation=True) for mark in plan.punctuation),
         )
-        return self._commit(record, written, sides)
+        try:
+            if self._flow is None:
+                self._load(plan, record)
+            elif plan.items or current is None:
+                self._load_through(self._flow, plan, record)
+            else:
+                # Punctuation alone: there is nothing to put through the flow.
+                nothing = Written(files=(), schema=current.schema)
+                self._commit(self._changes(record, nothing, _Sides(counts=Counts())))
+        except (*SPARK_ERRORS, ActivityError):
+            self._raise_if_unreadable(plan.items)
+            raise
+        snapshot = self._main.snapshot
+        assert snapshot is not None, "a load leaves a table"
+        return snapshot
+
+    def _load(self, plan: LoadPlan, record: UpdateRecord) -> None:
+        written = self._good_rows(plan, record.number)
+        sides = self._side_rows(plan, record.number, taken=written.rows)
+        self._commit(self._changes(record, written, sides))
+
+    def _load_through(self, flow: TableFlow, plan: LoadPlan, record: UpdateRecord) -> None:
+        """What is late is told before the flow: it may stamp rows as it likes."""
+        rows = evaluate(self._session, self._table.query, [self._read(plan.items, with_files=False).good()])
+        large = self._is_large(plan.items)
+        with (
+            compiled_plans(self._session) if large else nullcontext(),
+            flow.carried_out(
+                self._session,
+                rows,
+                self._main,
+                number=record.number,
+                large=large,
+                anew=record.kind is UpdateKind.REBUILD,
+                now=self._clock,
+            ) as flowed,
+        ):
+            sides = self._side_rows(plan, record.number, taken=flowed.rows_in)
+            counts = replace(sides.counts, loaded=flowed.written.rows, flowed=flowed.rows_in)
+            flowed.commit(self._changes(record, flowed.written, replace(sides, counts=counts)))
 
     def _good_rows(self, plan: LoadPlan, number: int) -> Written:
         """Write what goes into the table.
@@ -136,18 +173,18 @@ class BaseTableLoader:
     def _write(self, frame: DataFrame, table: StoredTable, number: int, plan: LoadPlan) -> Written:
         if not plan.items:
             return Written(files=(), schema=arrow_schema(frame))
-        by = () if table is self._rejects else self._table.partition_by
+        by = self._partition_by(table)
         return write_result(frame, table, number=number, partition_by=by, large=self._is_large(plan.items))
 
     def _is_large(self, items: Sequence[LoadItem]) -> bool:
         sizes = (item.file.size * (_GZIP_RATIO if item.file.path.endswith(".gz") else 1) for item in items)
         return sum(sizes) > self._large_update
 
-    def _side_rows(self, written: Written, number: int, plan: LoadPlan) -> _Sides:
-        """Look for rows that went elsewhere, unless all that were counted on arrival have been written."""
+    def _side_rows(self, plan: LoadPlan, number: int, *, taken: int) -> _Sides:
+        """Look for rows that went elsewhere, unless as many have been taken as were counted on arrival."""
         expected = [item.file.rows for item in plan.items]
-        if None not in expected and sum(rows or 0 for rows in expected) == written.rows:
-            return _Sides(counts=Counts(read=written.rows, loaded=written.rows))
+        if None not in expected and sum(rows or 0 for rows in expected) == taken:
+            return _Sides(counts=Counts(read=taken, loaded=taken))
         batch = self._read(plan.items)
         found = batch.tally()
         rejected = late = None
@@ -158,48 +195,46 @@ class BaseTableLoader:
             late = self._write(late_rows, self._late, number, plan)
         counts = Counts(
             read=sum(found.values()),
-            loaded=written.rows,
+            loaded=taken,
             rejected=rejected.rows if rejected else 0,
             late=late.rows if late else 0,
         )
         return _Sides(counts=counts, rejected=rejected, late=late)
 
-    def _commit(self, record: UpdateRecord, written: Written, sides: _Sides) -> Snapshot:
-        """Commit the table last: until it has landed, the two beside it can be rolled back."""
-        self._commit_aside(self._rejects, sides.rejected, record, partition_by=())
-        self._commit_aside(self._late, sides.late, record, partition_by=self._table.partition_by)
-        return self._main.commit(
-            Change(
-                record=record,
-                at=self._clock(),
-                schema=written.schema,
-                partition_by=self._table.partition_by,
-                add=written.files,
-                replace_all=record.kind is UpdateKind.REBUILD,
-            )
+    def _commit(self, changes: Sequence[tuple[StoredTable, Change]]) -> None:
+        for table, change in changes:
+            table.commit(change)
+
+    def _changes(self, record: UpdateRecord, written: Written, sides: _Sides) -> list[tuple[StoredTable, Change]]:
+        """What is to be committed, the table last: until it has landed, the two beside it can be rolled back."""
+        rebuild = record.kind is UpdateKind.REBUILD
+        revised_from = BEGINNING if rebuild else _reaching_back(written, self._main.snapshot)
+        record = replace(record, counts=sides.counts, revised_from=revised_from)
+        aside = replace(record, counts=Counts(), files=())
+        changes = []
+        for table, put_aside in ((self._rejects, sides.rejected), (self._late, sides.late)):
+            if put_aside is not None:
+                changes.append((table, self._change(table, aside, put_aside)))
+            elif rebuild and table.snapshot is not None:
+                # What had been put aside is judged anew by a rebuild: the old rows go, even if no new ones come.
+                nothing = Written(files=(), schema=table.snapshot.schema)
+                changes.append((table, self._change(table, aside, nothing)))
+        return [*changes, (self._main, self._change(self._main, record, written))]
+
+    def _change(self, table: StoredTable, record: UpdateRecord, written: Written) -> Change:
+        return Change(
+            record=record,
+            at=self._clock(),
+            schema=written.schema,
+            partition_by=self._partition_by(table),
+            add=written.files,
+            replace_all=record.kind is UpdateKind.REBUILD,
         )
 
-    def _commit_aside(
-        self, table: StoredTable, rows: Written | None, record: UpdateRecord, *, partition_by: tuple[str, ...]
-    ) -> None:
-        rebuild = record.kind is UpdateKind.REBUILD
-        current = table.snapshot
-        if rows is None:
-            if not rebuild or current is None:
-                return
-            # What had been put aside is judged anew by a rebuild: the old rows go, even if no new ones come.
-            rows = Written(files=(), schema=current.schema)
-        aside = replace(record, counts=Counts(), files=())
-        table.commit(
-            Change(
-                record=aside,
-                at=self._clock(),
-                schema=rows.schema,
-                partition_by=partition_by,
-                add=rows.files,
-                replace_all=rebuild,
-            )
-        )
+    def _partition_by(self, table: StoredTable) -> tuple[str, ...]:
+        # Late rows have not gone through the flow: what the table is partitioned by may not be there yet.
+        as_they_came = (self._rejects,) if self._flow is None else (self._rejects, self._late)
+        return () if table in as_they_came else self._table.partition_by
 
     def _raise_if_unreadable(self, items: Sequence[LoadItem]) -> None:
         """Try the files one by one: those that cannot be read must not hold up the others."""

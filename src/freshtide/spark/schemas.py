@@ -8,17 +8,32 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import Column, Feed
 
 
+class UnknownColumnsError(FreshtideError):
+    """A question about columns that nobody can tell yet."""
+
+
 class TableSchemas:
-    """Schema by table name."""
+    """Schema by table name; of a table that a flow loads none, as long as what the flow reads has no data."""
 
     def __init__(self, schemas: Mapping[str, StructType]) -> None:
         self._schemas = dict(schemas)
 
     def of(self, table: str) -> StructType:
+        if table not in self._schemas:
+            raise UnknownColumnsError(
+                f"The columns of '{table}' are not known yet: they come from a flow that reads what has no data.",
+                way_out="Load what the flow reads first.",
+            )
         return self._schemas[table]
+
+    def types(self, table: str) -> dict[str, str] | None:
+        """Column to type in Spark's words, where they are known."""
+        schema = self._schemas.get(table)
+        return None if schema is None else {field.name: field.dataType.simpleString() for field in schema}
 
 
 def feed_schema(feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:

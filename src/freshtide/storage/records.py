@@ -41,11 +41,18 @@ class Counts:
     loaded: int = 0
     rejected: int = 0
     late: int = 0
+    flowed: int | None = None
+    """Rows that went into the flow that loads the table; None: they went into the table."""
 
     @property
     def filtered(self) -> int:
         """Rows that the table's own query left out."""
-        return self.read - self.loaded - self.rejected - self.late
+        return self.read - self.loaded - self.diverted - self.rejected - self.late
+
+    @property
+    def diverted(self) -> int:
+        """Rows that a flow took in and did not write to the table; less than none where it made more of them."""
+        return 0 if self.flowed is None else self.flowed - self.loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +80,7 @@ class UpdateRecord:
             "safe": self.safe,
             "definition": self.definition,
             "counts": [self.counts.read, self.counts.loaded, self.counts.rejected, self.counts.late],
+            "flowed": self.counts.flowed,
             "files": [[file.path, file.sha256, file.timestamp, file.rows, file.punctuation] for file in self.files],
             "sources": dict(self.sources),
             "revised_from": self.revised_from,
@@ -87,7 +95,7 @@ class UpdateRecord:
             freshness=data["freshness"],
             safe=data["safe"],
             definition=data["definition"],
-            counts=Counts(read=read, loaded=loaded, rejected=rejected, late=late),
+            counts=Counts(read=read, loaded=loaded, rejected=rejected, late=late, flowed=data.get("flowed")),
             files=tuple(
                 LoadedFile(path=path, sha256=sha256, timestamp=timestamp, rows=rows, punctuation=punctuation)
                 for path, sha256, timestamp, rows, punctuation in data["files"]

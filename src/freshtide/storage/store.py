@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from freshtide.storage.tables import StoredTable
@@ -11,15 +12,17 @@ from freshtide.storage.tables import StoredTable
 class Store:
     """Tables by name, each opened once and kept open: a handle is cheap to keep and dear to get."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, time_columns: Mapping[str, str | None] | None = None) -> None:
+        """`time_columns` are known beforehand: then a table has its own whoever asks for it first."""
         self.root = root
+        self._time_columns = time_columns or {}
         self._tables: dict[str, StoredTable] = {}
         self._lock = threading.Lock()
 
     def table(self, name: str, *, time_column: str | None = None) -> StoredTable:
         with self._lock:
             if name not in self._tables:
-                table = StoredTable(self.root / name, time_column=time_column)
+                table = StoredTable(self.root / name, time_column=time_column or self._time_columns.get(name))
                 table.open()
                 self._tables[name] = table
             return self._tables[name]

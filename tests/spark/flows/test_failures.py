@@ -180,7 +180,8 @@ def _prepared(bench: FlowBench, flow: FlowGraph) -> list[Commit]:
     numbers = rows.selectExpr("*", "CAST(text AS INT) AS number")
     for name, frame in (("write copied", rows), ("write numbers", numbers), ("files", numbers)):
         targets[name].write(frame)
-    return [target.prepare(at=1_000.0) for target in targets.values()]
+    prepared = [target.prepare(at=1_000.0) for target in targets.values()]
+    return [commit for commit in prepared if commit is not None]
 
 
 def _versions(bench: FlowBench) -> list[int]:

@@ -45,6 +45,10 @@ class Commit(Protocol):
         """All targets are there: drop what would have been needed to undo this one."""
         ...
 
+    def mend(self, store: Store) -> None:
+        """A process that was carrying it out has died: put right what that may have left half done."""
+        ...
+
     def as_json(self) -> dict[str, Any]: ...
 
 
@@ -62,6 +66,10 @@ class TableCommit:
 
     def tidy(self) -> None:
         """A table keeps its old files for as long as its versions are kept."""
+
+    def mend(self, store: Store) -> None:
+        # The commit may be torn: then the log would not let it be made again.
+        store.table(self.table).recover()
 
     def as_json(self) -> dict[str, Any]:
         change = self.change
@@ -117,6 +125,9 @@ class FolderCommit:
     def tidy(self) -> None:
         shutil.rmtree(self.before, ignore_errors=True)
 
+    def mend(self, store: Store) -> None:
+        """A folder is moved at once or not at all."""
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -151,6 +162,9 @@ class FilesCommit:
     def tidy(self) -> None:
         shutil.rmtree(self.prepared, ignore_errors=True)
 
+    def mend(self, store: Store) -> None:
+        """Files are moved one by one, each at once or not at all."""
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -176,7 +190,10 @@ def finish_interrupted(folders: Iterable[Path], store: Store) -> None:
         journal = folder / _JOURNAL
         if journal.exists():
             listed = json.loads(journal.read_text())
-            _carry_out(folder, [_KINDS[each.pop("kind")].from_json(each) for each in listed], store)
+            commits = [_KINDS[each.pop("kind")].from_json(each) for each in listed]
+            for commit in commits:
+                commit.mend(store)
+            _carry_out(folder, commits, store)
 
 
 def write_journal(folder: Path, commits: Sequence[Commit]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from freshtide.core.errors import FreshtideError
 from freshtide.flows.activities import Recordset
@@ -37,10 +39,18 @@ class Recordsets:
     session: SparkSession
     store: Store
     root: Path
+    arrived: Mapping[str, DataFrame] = field(default_factory=dict)
+    """What an update takes in, by feed (in lower case)."""
+    declared: Mapping[str, StructType] = field(default_factory=dict)
+    """Columns of tables that may have no data yet, where only columns are asked for."""
 
     def read(self, recordset: Recordset) -> Source:
+        if recordset.feed is not None:
+            return Source(frame=self.arrived[recordset.feed.lower()], rows=None)
         if recordset.table is not None:
             snapshot = self.store.table(recordset.table).snapshot
+            if snapshot is None and recordset.table in self.declared:
+                return Source(frame=empty_frame(self.session, self.declared[recordset.table]), rows=0)
             if snapshot is None:
                 raise SourceError(
                     f"The table '{recordset.table}' has no data.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -27,6 +28,7 @@ from freshtide.storage import Store
 PACK_ROWS = 100_000
 """Below this a pack takes as long to plan as to compute."""
 _CLOCK = SystemClock()
+_ADAPTIVE = "spark.sql.adaptive.enabled"
 SHORT_NAMES = {"rr": "round-robin", "mc": "minimum-cost", "mm": "minimum-memory", "mp": mixed.NAME}
 Progress = Callable[[str, int, int], None]
 """Told an activity, and how many rows have gone into it and come out of it."""
@@ -95,30 +97,19 @@ def run_flow(
         raise UsageError(f"A pack of {pack_rows} rows moves nothing.", way_out="Give it 1 row at least.")
     finish_interrupted(sorted(scratch.glob("*")), store)
     start = now()
-    session = working_session(spark, compiled=True)
-    recordsets = Recordsets(session=session, store=store, root=root)
+    recordsets = Recordsets(session=working_session(spark, compiled=True), store=store, root=root)
     schemas = resolve_flow(graph, recordsets)
     surroundings = Surroundings(
         graph=graph,
         recordsets=recordsets,
         schemas=schemas,
-        scratch=Scratch(scratch / graph.name, session),
+        scratch=Scratch(scratch / graph.name, recordsets.session),
         targets=targets_of(graph, recordsets, schemas.by_target),
         at=start,
     )
-    try:
-        record = _rows_staged(
-            surroundings,
-            policy,
-            limits=limits,
-            pack_rows=pack_rows,
-            theta=theta,
-            now=now,
-            on_progress=on_progress,
-        )
-        _commit(surroundings, at=now())
-    finally:
-        surroundings.release()
+    running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, now=now, on_progress=on_progress)
+    with running.carried_out(surroundings) as record:
+        commit_together(surroundings.scratch.folder, surroundings.prepare(now()), store)
     return FlowReport(
         flow=graph.name,
         policy=policy,
@@ -132,48 +123,71 @@ def run_flow(
     )
 
 
-def _rows_staged(
-    surroundings: Surroundings,
-    policy: str,
-    *,
-    limits: Limits,
-    pack_rows: int,
-    theta: int,
-    now: Callable[[], float],
-    on_progress: Progress,
-) -> FlowRecord:
-    """Run all activities; if one fails, nothing of the run stays."""
-    graph = surroundings.graph
-    try:
-        if policy == mixed.NAME:
-            return FusedRun(
-                graph=graph,
-                surroundings=surroundings,
-                limits=limits,
-                pack_rows=pack_rows,
-                theta=theta,
-                now=now,
-                on_progress=on_progress,
-            ).run()
-        # Plans are as small as packs: to look at them again while they run would take as long as to run them.
-        surroundings.scratch.session.conf.set("spark.sql.adaptive.enabled", "false")
-        worker = SparkWorker(graph=graph, surroundings=surroundings, pack_rows=pack_rows)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """How the activities of a flow are carried out."""
+
+    policy: str = mixed.NAME
+    limits: Limits = field(default_factory=Limits)
+    pack_rows: int = PACK_ROWS
+    theta: int = mixed.THETA
+    now: Callable[[], float] = _CLOCK.now
+    on_progress: Progress = lambda _node, _rows_in, _rows_out: None
+
+    @contextmanager
+    def carried_out(self, surroundings: Surroundings) -> Iterator[FlowRecord]:
+        """Run a flow up to where its targets can be committed, which is to be done within.
+
+        Nothing of it stays where that fails. When the commit is interrupted, the journal stays and what it speaks of.
+        """
         try:
-            monitor = Monitor(graph, worker, POLICIES[policy](), limits=limits, now=now, on_progress=on_progress)
-            return monitor.run()
+            record = self._run(surroundings)
+            try:
+                yield record
+            except Exception:
+                surroundings.discard()
+                raise
+            surroundings.scratch.remove()
         finally:
-            worker.release()
-    except BaseException:
-        surroundings.discard()
-        raise
+            surroundings.release()
+
+    def _run(self, surroundings: Surroundings) -> FlowRecord:
+        try:
+            return self._fused(surroundings) if self.policy == mixed.NAME else self._in_packs(surroundings)
+        except BaseException:
+            surroundings.discard()
+            raise
+
+    def _fused(self, surroundings: Surroundings) -> FlowRecord:
+        return FusedRun(
+            graph=surroundings.graph,
+            surroundings=surroundings,
+            limits=self.limits,
+            pack_rows=self.pack_rows,
+            theta=self.theta,
+            now=self.now,
+            on_progress=self.on_progress,
+        ).run()
+
+    def _in_packs(self, surroundings: Surroundings) -> FlowRecord:
+        graph = surroundings.graph
+        worker = SparkWorker(graph=graph, surroundings=surroundings, pack_rows=self.pack_rows)
+        monitor = Monitor(
+            graph, worker, POLICIES[self.policy](), limits=self.limits, now=self.now, on_progress=self.on_progress
+        )
+        with _plans_left_alone(surroundings.scratch.session):
+            try:
+                return monitor.run()
+            finally:
+                worker.release()
 
 
-def _commit(surroundings: Surroundings, *, at: float) -> None:
-    """Commit all targets; when that is interrupted, the journal and what it speaks of stay for the next run."""
+@contextmanager
+def _plans_left_alone(session: SparkSession) -> Iterator[None]:
+    """Plans are as small as packs: to look at them again while they run would take as long as to run them."""
+    before = session.conf.get(_ADAPTIVE, "true")
+    session.conf.set(_ADAPTIVE, "false")
     try:
-        commits = surroundings.prepare(at)
-        commit_together(surroundings.scratch.folder, commits, surroundings.recordsets.store)
-    except Exception:
-        surroundings.discard()
-        raise
-    surroundings.scratch.remove()
+        yield
+    finally:
+        session.conf.set(_ADAPTIVE, before or "true")

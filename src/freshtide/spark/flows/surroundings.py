@@ -53,7 +53,8 @@ class Surroundings:
 
     def prepare(self, at: float) -> list[Commit]:
         """Everything that is to be committed together: the targets, and lookup tables with new keys."""
-        commits: list[Commit] = [target.prepare(at=at) for target in self.targets.values()]
+        prepared = [target.prepare(at=at) for target in self.targets.values()]
+        commits: list[Commit] = [commit for commit in prepared if commit is not None]
         for lookup in self._lookups.values():
             keys = lookup.new_keys()
             if keys is not None:

@@ -33,8 +33,8 @@ class Target(ABC):
         """Rows staged so far; None where the files do not tell without being read through."""
 
     @abstractmethod
-    def prepare(self, *, at: float) -> Commit:
-        """All rows are staged: make ready what commits them."""
+    def prepare(self, *, at: float) -> Commit | None:
+        """All rows are staged: make ready what commits them; None where whoever runs the flow does that."""
 
     @abstractmethod
     def discard(self) -> None:
@@ -116,13 +116,28 @@ def _footer_rows(folder: Path) -> int:
     return sum(int(pq.read_metadata(path).num_rows) for path in folder.rglob("*.parquet"))
 
 
-def targets_of(graph: FlowGraph, recordsets: Recordsets, schemas: Mapping[str, StructType]) -> dict[str, Target]:
-    """By activity."""
-    found: dict[str, Target] = {}
+def targets_of(
+    graph: FlowGraph,
+    recordsets: Recordsets,
+    schemas: Mapping[str, StructType],
+    *,
+    appending: bool = False,
+    anew: bool = False,
+    given: Mapping[str, Target] | None = None,
+) -> dict[str, Target]:
+    """By activity; those that are `given` are taken as they are.
+
+    What says no mode is added to where `appending`, and else overwritten. With `anew` all is overwritten: the flow
+    runs over all that it has ever run over.
+    """
+    found: dict[str, Target] = dict(given or {})
     wanted = {node.name: node.activity for node in graph if isinstance(node.activity, Write | SlowlyChanging)}
     _require_one_writer_each(graph, (activity.target for activity in wanted.values()))
+    default = "append" if appending else "overwrite"
     for name, activity in wanted.items():
-        replaces = isinstance(activity, SlowlyChanging) or activity.mode == "overwrite"
+        if name in found:
+            continue
+        replaces = anew or isinstance(activity, SlowlyChanging) or (activity.mode or default) == "overwrite"
         if activity.target.table is not None:
             table = recordsets.store.table(activity.target.table)
             found[name] = TableTarget(table, schemas[name], flow=graph.name, replaces=replaces)

@@ -1,0 +1,201 @@
+"""A flow as the load of a base table: what an update takes in is its source, and one of its targets is the table.
+
+The rows for the table are written as those of any load. The load commits them, with the flow's other targets and with
+what was put aside, through one journal: all of it or nothing, whatever happens in between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from freshtide.core.tables import Table
+from freshtide.flows import FlowGraph, Node
+from freshtide.flows.activities import OUT, Read, Write
+from freshtide.flows.policies import mixed
+from freshtide.spark.flows.commits import Commit, TableCommit, commit_together
+from freshtide.spark.flows.failures import ActivityError
+from freshtide.spark.flows.holding import Scratch
+from freshtide.spark.flows.recordsets import Recordsets, SourceError
+from freshtide.spark.flows.running import Running
+from freshtide.spark.flows.schemas import resolve_flow
+from freshtide.spark.flows.surroundings import Surroundings
+from freshtide.spark.flows.targets import Target, targets_of
+from freshtide.spark.schemas import arrow_schema_of
+from freshtide.spark.writing import Written, write_result
+from freshtide.storage import Change, Store, StoredTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadingFlows:
+    """The flows that load tables, by name, and what they work with."""
+
+    flows: Mapping[str, FlowGraph]
+    store: Store
+    root: Path
+    scratch: Path
+    """A folder for the scratch folders of all flows."""
+    policy: str = mixed.NAME
+
+    def of(self, table: Table) -> TableFlow | None:
+        """The flow that loads a table, if one does."""
+        return None if table.flow is None else TableFlow(graph=self.flows[table.flow], table=table, flows=self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowedRows:
+    """What came out of a flow, on disk and not committed yet."""
+
+    rows_in: int
+    written: Written
+    """For the table."""
+    others: Sequence[Commit]
+    """The other targets."""
+    folder: Path
+    store: Store
+
+    def commit(self, changes: Sequence[tuple[StoredTable, Change]]) -> None:
+        """Commit these together with the other targets, the last one last: it says that all has landed."""
+        own = [TableCommit(table=table.name, change=change) for table, change in changes]
+        commit_together(self.folder, [*own[:-1], *self.others, own[-1]], self.store)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFlow:
+    """The flow that loads one table."""
+
+    graph: FlowGraph
+    table: Table
+    flows: LoadingFlows
+
+    def columns(self, session: SparkSession, rows: DataFrame, declared: Mapping[str, StructType]) -> StructType | None:
+        """The columns of the table, from those of the rows that go into the flow.
+
+        None as long as another source of the flow has no data, and so no columns either.
+        """
+        recordsets = self._recordsets(session, rows, declared)
+        try:
+            for node in self._reads:
+                assert isinstance(node.activity, Read), "these are the reads"
+                recordsets.read(node.activity.source)
+        except SourceError:
+            return None
+        return resolve_flow(self.graph, recordsets).by_target[self._write.name]
+
+    @contextmanager
+    def carried_out(
+        self,
+        session: SparkSession,
+        rows: DataFrame,
+        stored: StoredTable,
+        *,
+        number: int,
+        large: bool,
+        anew: bool,
+        now: Callable[[], float],
+    ) -> Iterator[FlowedRows]:
+        """Put rows through the flow; within they can be committed. With `anew` they are all that ever arrived."""
+        recordsets = self._recordsets(session, rows, {})
+        schemas = resolve_flow(self.graph, recordsets)
+        own = LoadTarget(
+            stored,
+            schemas.by_target[self._write.name],
+            activity=self._write.name,
+            number=number,
+            partition_by=self.table.partition_by,
+            large=large,
+        )
+        given: Mapping[str, Target] = {self._write.name: own}
+        surroundings = Surroundings(
+            graph=self.graph,
+            recordsets=recordsets,
+            schemas=schemas,
+            scratch=Scratch(self.flows.scratch / self.graph.name, session),
+            targets=targets_of(self.graph, recordsets, schemas.by_target, appending=True, anew=anew, given=given),
+            at=now(),
+        )
+        with Running(policy=self.flows.policy, now=now).carried_out(surroundings) as record:
+            yield FlowedRows(
+                rows_in=record.tallies[self._source.name].rows_out[OUT],
+                written=own.written,
+                others=surroundings.prepare(now()),
+                folder=surroundings.scratch.folder,
+                store=self.flows.store,
+            )
+
+    def _recordsets(self, session: SparkSession, rows: DataFrame, declared: Mapping[str, StructType]) -> Recordsets:
+        return Recordsets(
+            session=session,
+            store=self.flows.store,
+            root=self.flows.root,
+            arrived={str(self.table.feed).lower(): rows},
+            declared=declared,
+        )
+
+    @property
+    def _reads(self) -> list[Node]:
+        return [node for node in self.graph if isinstance(node.activity, Read)]
+
+    @property
+    def _source(self) -> Node:
+        (source,) = (n for n in self._reads if isinstance(n.activity, Read) and n.activity.source.feed is not None)
+        return source
+
+    @property
+    def _write(self) -> Node:
+        own = ("table", self.table.name.lower())
+        (write,) = (n for n in self.graph.writes if isinstance(n.activity, Write) and n.activity.target.key == own)
+        return write
+
+
+class LoadTarget(Target):
+    """The base table that a flow loads."""
+
+    def __init__(
+        self,
+        table: StoredTable,
+        schema: StructType,
+        *,
+        activity: str,
+        number: int,
+        partition_by: tuple[str, ...],
+        large: bool,
+    ) -> None:
+        self._table = table
+        self._activity = activity
+        self._number = number
+        self._partition_by = partition_by
+        self._large = large
+        self._is_prepared = False
+        self.written = Written(files=(), schema=arrow_schema_of(schema))
+
+    def write(self, frame: DataFrame) -> None:
+        more = write_result(frame, self._table, number=self._number, partition_by=self._partition_by, large=self._large)
+        self.written = Written(files=(*self.written.files, *more.files), schema=self.written.schema)
+        self._require_time(more)
+
+    def staged_rows(self) -> int:
+        return self.written.rows
+
+    def prepare(self, *, at: float) -> None:  # noqa: ARG002 - the commit of the load bears the moment
+        """The load commits it: what is to be said about it is known there."""
+        self._is_prepared = True
+
+    def discard(self) -> None:
+        if self._is_prepared:
+            return  # A commit may name them by now; if none does, they go with the next vacuum.
+        self._table.discard(self.written.files)
+
+    def _require_time(self, written: Written) -> None:
+        """Views cut a table by its time column: a row without a time would never be in any of them."""
+        column = self._table.time_column
+        missing = sum(json.loads(file.stats).get("nullCount", {}).get(column, 0) for file in written.files)
+        if missing:
+            problem = f"{missing} of the rows for '{self._table.name}' have no time in '{column}'."
+            raise ActivityError(self._activity, "its input", problem)
