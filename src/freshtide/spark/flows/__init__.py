@@ -7,11 +7,12 @@ all of its targets are committed together (`commits.py`). `run_flow` is the face
 
 from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.flows.recordsets import Recordsets
-from freshtide.spark.flows.running import PACK_ROWS, FlowReport, Progress, policy_named, run_flow
+from freshtide.spark.flows.running import PACK_ROWS, SHORT_NAMES, FlowReport, Progress, policy_named, run_flow
 from freshtide.spark.flows.schemas import FlowSchemas, resolve_flow
 
 __all__ = [
     "PACK_ROWS",
+    "SHORT_NAMES",
     "ActivityError",
     "FlowReport",
     "FlowSchemas",
