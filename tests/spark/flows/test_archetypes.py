@@ -12,13 +12,13 @@ from bench.plain_flows import PLAIN, name_sources
 from freshtide.flows import Limits
 from freshtide.flows.archetypes import ARCHETYPES, COMBINATIONS, SELECTIVE
 from freshtide.spark.experiments import tpch_data
-from freshtide.spark.flows import SHORT_NAMES
 
 from .flowbench import FlowBench
 
 SCALE = 0.001
 # Of 6,000 rows at most: several packs of the large tables, and less than one of the small ones.
 PACK_ROWS = 700
+POLICIES = ("rr", "mc", "mm", "mp")
 TINY, LARGE = 1, 100
 SELECTIVITY = 0.7
 KEYS = {"customer": "o_custkey", "clerk": "o_clerk", "priority": "o_orderpriority", "status": "o_orderstatus"}
@@ -37,7 +37,7 @@ def test_an_archetype_gives_the_rows_of_plain_queries(name: str, policy: str, be
 
 @pytest.mark.slow
 @pytest.mark.parametrize("packs", [TINY, LARGE])
-@pytest.mark.parametrize("policy", SHORT_NAMES)
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", ARCHETYPES)
 def test_an_archetype_gives_the_rows_of_plain_queries_under_every_policy_with_any_queues(
     name: str, policy: str, packs: int, bench: FlowBench, data: Path
@@ -54,7 +54,7 @@ def test_a_combination_under_the_mixed_policy_gives_the_rows_of_plain_queries(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("packs", [TINY, LARGE])
-@pytest.mark.parametrize("policy", SHORT_NAMES)
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_a_combination_gives_the_rows_of_plain_queries_under_every_policy_with_any_queues(
     name: str, policy: str, packs: int, bench: FlowBench, data: Path
