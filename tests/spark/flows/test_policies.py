@@ -63,7 +63,7 @@ _COMPARED = {
 
 
 @pytest.mark.parametrize("policy", _POLICIES)
-@pytest.mark.parametrize(("packs", "pack_rows", "theta"), [(1, 13, 0), (100, 1_000, 2)], ids=["tiny", "large"])
+@pytest.mark.parametrize(("packs", "pack_rows", "theta"), [(1, 11, 0), (100, 1_000, 2)], ids=["tiny", "large"])
 def test_a_butterfly_gives_the_rows_of_plain_queries(
     bench: FlowBench, policy: str, packs: int, pack_rows: int, theta: int
 ) -> None:
@@ -81,7 +81,7 @@ def test_a_butterfly_gives_the_rows_of_plain_queries(
 
 
 def _put_shop(bench: FlowBench) -> None:
-    numbers = range(60)
+    numbers = range(30)
     bench.put(
         "orders",
         {
