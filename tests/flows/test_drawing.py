@@ -114,7 +114,7 @@ def test_the_text_of_a_line_shows_one_subflow() -> None:
         "      b  filter      x > 0  ← a",
         "      c  not_null    x  ← b",
         "      d  expression  y  ← c",
-        "      e  write       table e; overwrite  ← d",
+        "      e  write       table e  ← d",
         "",
         "■ waits for all of its input",
     ]

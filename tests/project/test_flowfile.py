@@ -309,7 +309,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "flows.md"
 
 @pytest.mark.parametrize("language", ["yaml", "python"])
 def test_the_flow_of_the_guide_can_be_loaded(empty: ProjectFolder, language: str) -> None:
-    (example,) = re.findall(rf"```{language}\n# (\S+)\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    example, *_ = re.findall(rf"```{language}\n# (\S+)\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     empty.write(*example)
     (graph,) = empty.load().flows.values()
     assert graph.name == "part_suppliers"

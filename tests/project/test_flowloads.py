@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from .folder import CPU_FEED, ProjectFolder
@@ -97,6 +100,17 @@ def test_an_unknown_flow_is_told_with_the_nearest_name(loaded: ProjectFolder) ->
 def test_a_flow_with_a_problem_of_its_own_is_not_unknown(loaded: ProjectFolder) -> None:
     loaded.write("flows/clean.yml", FLOW.replace("not_null: router", "not_nul: router"))
     assert "kind that does not exist: 'not_nul'" in loaded.problem()
+
+
+def test_the_load_of_the_guide_can_be_loaded(empty: ProjectFolder) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "guides" / "flows.md").read_text(encoding="utf-8")
+    section = text.partition("### As the load of a table")[2]
+    (table,), (flow,) = (re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL) for language in ("sql", "yaml"))
+    columns = "{ps_partkey: int, ps_suppkey: int, ps_availqty: int, ps_supplycost: double, at: timestamp}"
+    empty.write("feeds/partsupp_feed.yml", f"path: a/*.csv\nformat: csv\nschema: {columns}\ntime_column: at\n")
+    empty.write("tables/part_suppliers.sql", table)
+    empty.write("flows/part_suppliers.yml", flow)
+    assert empty.load().graph["part_suppliers"].flow == "part_suppliers"
 
 
 def test_a_flow_loads_one_table(loaded: ProjectFolder) -> None:

@@ -80,8 +80,8 @@ spark:
     [
         (
             "name: x\ntrack: 3\n",
-            "freshtide.yml:2: There is no setting 'track'. Did you mean 'tracks'? Known: catalog, large_update, name, "
-            "poll, retention, retry, scheduler, spark, storage, tracks.",
+            "freshtide.yml:2: There is no setting 'track'. Did you mean 'tracks'? Known: catalog, flows, large_update, "
+            "name, poll, retention, retry, scheduler, spark, storage, tracks.",
         ),
         ("tracks: 0\n", "freshtide.yml:1: 'tracks' must be at least 1, not '0'."),
         ("tracks: many\n", "freshtide.yml:1: 'tracks' must be a whole number, not 'many'."),
@@ -110,7 +110,7 @@ spark:
         ),
         (
             "- tracks\n",
-            "freshtide.yml:1: Keys and values are expected here. Known: catalog, large_update, name, poll, "
+            "freshtide.yml:1: Keys and values are expected here. Known: catalog, flows, large_update, name, poll, "
             "retention, retry, scheduler, spark, storage, tracks.",
         ),
     ],

@@ -99,7 +99,7 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
     [
         (
             "'priorty' = '2'",
-            "There is no setting 'priorty'. Did you mean 'priority'? Known: comment, emit, grain, lookback, "
+            "There is no setting 'priorty'. Did you mean 'priority'? Known: comment, emit, flow, grain, lookback, "
             "maintain, partition_by, period, priority, target_lag, time_column, "
             "update_group.",
         ),

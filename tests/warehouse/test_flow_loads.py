@@ -6,16 +6,19 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from freshtide import Flow
 from freshtide.core.errors import UsageError
 from freshtide.spark import SparkSession
-from tests.warehouse.shop import EVENTS, Shop
+from tests.warehouse.shop import EVENTS, Shop, stamp
 
 
 def priced(*, risky: bool = False) -> Flow:
@@ -122,6 +125,49 @@ def test_a_flow_reads_tables_that_are_declared_and_not_loaded_yet(shop: Shop) ->
     shop.check()
 
 
+def test_punctuation_new_columns_and_rows_without_a_time(tmp_path: Path, spark: SparkSession) -> None:
+    shop = Shop(tmp_path / "shop", spark, retry={"attempts": 1})
+    flow = Flow("timed")
+    arrived = flow.read(feed="sales_feed")
+    arrived.expression({"ts": "IF(v < 0, NULL, ts)", "tax": "v"}).write(table="sales", name="stored")
+    arrived.write(table="last", mode="overwrite")
+    paths = {"path": "landing/sales/*.csv", "punctuation": "landing/sales/*.mark"}
+    declare(shop, flow, **paths, on_schema_change="evolve")
+    shop.drop_events("sales", "1.csv", [(1, "a", 1)])
+    shop.load()
+    shop.drop("sales", "1.mark", stamp(60))
+    shop.load()
+    assert shop.freshness("sales") == 60
+    assert keyed(shop, "last") == {"a": 1}, "no rows came, so nothing went through the flow"
+
+    shop.drop("sales", "2.csv", f"ts,k,v,more\n{stamp(70)},b,2,new\n")
+    shop.load()
+    assert Counter((row["k"], row["more"]) for row in shop.rows("sales")) == {("a", None): 1, ("b", "new"): 1}
+    assert keyed(shop, "last") == {"b": 1}
+    shop.check()
+
+    shop.drop_events("sales", "3.csv", [(80, "c", -1)])
+    reason = shop.warehouse.run_once().failed["sales"]
+    assert "Activity 'stored' failed" in reason
+    assert "1 of the rows for 'sales' have no time in 'ts'" in reason
+    assert keyed(shop, "last") == {"b": 1}
+    shop.warehouse.close()
+
+
+def test_a_file_that_cannot_be_read_is_put_aside_and_the_others_go_through_the_flow(shop: Shop) -> None:
+    declare(shop, priced(), format="parquet", timestamp="modified")
+    rows = pa.table({"ts": [datetime(2026, 1, 1, tzinfo=UTC)], "k": ["x" * 1000], "v": pa.array([7], pa.int32())})
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, use_dictionary=False, compression="none")
+    whole = sink.getvalue().to_pybytes()
+    shop.drop("sales", "good.parquet", whole)
+    shop.drop("sales", "bad.parquet", whole[:4] + bytes(200) + whole[204:])
+    shop.load()
+    assert keyed(shop, "sales") == keys_in_files(shop) == {"x" * 1000: 1}
+    (held,) = shop.warehouse.status().feeds[0].troubled
+    assert held.path.endswith("bad.parquet")
+
+
 _DIE = """
 import os, sys
 from pathlib import Path
@@ -146,14 +192,18 @@ shop.load()
 """
 
 
-@pytest.mark.parametrize("landed", [0, 1])
-def test_a_crash_between_the_commits_is_finished_by_the_next_start(shop: Shop, landed: int) -> None:
+@pytest.mark.parametrize(("landed", "torn"), [(0, False), (1, False), (1, True)])
+def test_a_crash_between_the_commits_is_finished_by_the_next_start(shop: Shop, landed: int, *, torn: bool) -> None:
     shop.drop_events("sales", "1.csv", [(1, "a", 1), (2, "b", "")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     died = subprocess.run([sys.executable, "-c", _DIE, str(shop.root), str(landed)], env=environment, check=False)
     assert died.returncode == 9
     there = [(shop.root / "warehouse" / table / "_delta_log").exists() for table in ("unpriced", "sales")]
     assert there == [landed > 0, False]
+    if torn:
+        # The machine went down with the process: what had not been synced yet is gone.
+        (log,) = (shop.root / "warehouse" / "unpriced" / "_delta_log").glob("*.json")
+        log.write_bytes(b"")
 
     declare(shop, priced())
     shop.load()
