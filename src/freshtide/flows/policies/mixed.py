@@ -10,8 +10,9 @@ from freshtide.flows.policies.minimum_memory import MinimumMemory
 from freshtide.flows.subflows import Subflow, break_into_subflows, derive_strata
 
 NAME = "mixed"
-THETA = 2
-"""With more memory-intensive activities than this a subflow is run so as to save memory."""
+THETA = 6
+"""With more memory-intensive activities than this a subflow is run so as to save memory: the paper's 4 to 6 for scale
+factor 1 (section 7.4). The more data, the fewer it should be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,12 @@ Execution times are what is measured, so points are measured one after another, 
 """
 
 from freshtide.spark.experiments.figures import SCALES, flow_experiments
-from freshtide.spark.experiments.measuring import SMALL_PACKS, THETA, FlowBench, FlowRun, measured_in_turn
+from freshtide.spark.experiments.measuring import SMALL_PACKS, FlowBench, FlowRun, measured_in_turn
 from freshtide.spark.experiments.tpch import NoDataError, tpch_data
 
 __all__ = [
     "SCALES",
     "SMALL_PACKS",
-    "THETA",
     "FlowBench",
     "FlowRun",
     "NoDataError",

@@ -20,8 +20,6 @@ from freshtide.storage import Store
 
 SMALL_PACKS = 1_000
 """Rows. The paper has 400; here each pack is a Spark job at each activity."""
-THETA = 6
-"""What the paper has for scale factor 1 (4 to 6, section 7.4): the five joins of figure 12 (a) are pipelined."""
 _WARM_UP = 0.001
 
 
@@ -52,11 +50,10 @@ class FlowBench:
     pack_rows: int = SMALL_PACKS
     limits: Limits = field(default_factory=Limits)
     """The queues of 100 packs are those of the paper's table 3."""
-    theta: int = mixed.THETA
 
     def with_large_packs(self) -> FlowBench:
-        """As flows run unless somebody says otherwise, but for theta: for figures that show no memory."""
-        return replace(self, pack_rows=PACK_ROWS, theta=THETA)
+        """As flows run unless somebody says otherwise: for figures that show no memory."""
+        return replace(self, pack_rows=PACK_ROWS)
 
     def warm_up(self) -> None:
         """Whatever runs first pays for what the JVM has to load and compile; so let it be nothing that counts."""
@@ -80,7 +77,6 @@ class FlowBench:
                 policy=policy,
                 limits=self.limits,
                 pack_rows=self.pack_rows,
-                theta=self.theta,
             )
         return FlowRun(graph=graph, seconds=report.seconds, record=report.record)
 
