@@ -35,6 +35,7 @@ def test_an_experiment_gives_curves_and_a_figure(tmp_path: Path) -> None:
     assert "Chopping" in (tmp_path / "fig.svg").read_text()
 
 
+@pytest.mark.slow
 def test_an_experiment_with_flows_runs_on_data_of_the_size_that_is_wanted(tmp_path: Path) -> None:
     done = freshtide(
         "experiment",

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import IO
 
+import pytest
+
 from tests.catalogs import use_catalog
 
 from .test_commands import answer, freshtide
@@ -23,6 +25,7 @@ def line_with(words: str, output: IO[str]) -> str:
     raise AssertionError(f"the run ended without saying '{words}'")
 
 
+@pytest.mark.slow
 def test_an_outage_is_told_by_the_run_and_shown_to_those_who_look_on(tmp_path: Path) -> None:
     folder = tmp_path / "shop"
     assert freshtide("init", "shop", at=tmp_path).returncode == 0

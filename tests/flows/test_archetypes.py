@@ -74,7 +74,7 @@ def test_the_sides_of_a_wishbone_run_side_by_side() -> None:
 
 def test_a_primary_flow_pipelines_its_surrogate_keys_and_saves_memory() -> None:
     graph = primary_flow("data").graph()
-    ((planned,),) = plan_mixed(graph)
+    ((planned,),) = plan_mixed(graph, theta=3)
     assert (count(graph, SurrogateKey), planned.policy) == (4, "minimum-memory")
 
 

@@ -115,8 +115,10 @@ def _experiment(
         with _spread(master) as spread:
             yield EXPERIMENTS[name], spread
         return
-    from freshtide.spark.experiments import SCALES, flow_experiments, measured_in_turn
+    from freshtide.spark.experiments import SCALES, flow_experiments, measured_in_turn, require_scale
 
+    for scale in scales or ():
+        require_scale(scale)
     with _flow_bench(data or _default_cache(), master) as bench:
         experiments = flow_experiments(bench, scales=scales or SCALES)
         if name not in experiments:

@@ -5,7 +5,7 @@ Execution times are what is measured, so points are measured one after another, 
 
 from freshtide.spark.experiments.figures import SCALES, flow_experiments
 from freshtide.spark.experiments.measuring import SMALL_PACKS, FlowBench, FlowRun, measured_in_turn
-from freshtide.spark.experiments.tpch import NoDataError, tpch_data
+from freshtide.spark.experiments.tpch import NoDataError, require_scale, tpch_data
 
 __all__ = [
     "SCALES",
@@ -15,5 +15,6 @@ __all__ = [
     "NoDataError",
     "flow_experiments",
     "measured_in_turn",
+    "require_scale",
     "tpch_data",
 ]

@@ -17,10 +17,15 @@ class NoDataError(FreshtideError):
     """Data that could not be generated."""
 
 
-def tpch_data(scale: float, *, cache: Path) -> Path:
-    """The folder with a Parquet file for each table, at a scale factor; what is in the cache is not generated again."""
+def require_scale(scale: float) -> None:
+    """Refuse what is no scale factor, before anything is started for it."""
     if not scale > 0.0:
         raise UsageError(f"{scale:g} is no scale factor.", way_out="Choose one above 0; 1 is about 1 GB of text.")
+
+
+def tpch_data(scale: float, *, cache: Path) -> Path:
+    """The folder with a Parquet file for each table, at a scale factor; what is in the cache is not generated again."""
+    require_scale(scale)
     folder = cache / f"sf{scale:g}"
     if folder.is_dir():
         return folder
