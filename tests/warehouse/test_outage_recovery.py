@@ -43,12 +43,12 @@ def looked_up(column: str, seconds: float):
 
 @table(feed="syslog_feed")
 def log_messages(rows: DataFrame) -> DataFrame:
-    return rows.select("logged_at", "router", "severity", looked_up("facility", 0.0055), "message")
+    return rows.select("logged_at", "router", "severity", looked_up("facility", 0.007), "message")
 
 
 @table(feed="interface_traffic_feed")
 def interface_counters(rows: DataFrame) -> DataFrame:
-    return rows.select("counted_at", "router", looked_up("interface", 0.0045), "in_bytes", "out_bytes")
+    return rows.select("counted_at", "router", looked_up("interface", 0.0058), "in_bytes", "out_bytes")
 '''
 
 
