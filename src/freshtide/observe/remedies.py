@@ -13,8 +13,7 @@ from freshtide.guarantees import total_utilisation
 from freshtide.guarantees.reservations import ROUNDING
 from freshtide.observe.bounds import Demand, reservations, sources_first
 from freshtide.observe.promises import Assurance, Promise, promises
-from freshtide.scheduling import Adaptive, GroupAndRun, NoInheritance, Policy, adaptive_policy
-from freshtide.scheduling.orderings import Myopic
+from freshtide.scheduling import GROUP_AND_RUN, Adaptive, GroupAndRun, Policy, adaptive_policy
 
 # More than that nobody would add to a machine at once, and each number is tried.
 _MOST_MORE_TRACKS = 64
@@ -66,7 +65,7 @@ class Remedy:
 
 SCHEDULERS = {
     "adaptive": adaptive_policy(),
-    GroupAndRun.name: Policy(ordering=Myopic.name, allocation=GroupAndRun(), inheritance=NoInheritance()),
+    GroupAndRun.name: GROUP_AND_RUN,
 }
 """Those that promise something, by the name to write."""
 

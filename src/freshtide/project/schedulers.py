@@ -17,6 +17,7 @@ from freshtide.project.validation import Place, Written, check, chosen, wrong
 from freshtide.project.yamlfile import KeyPath, parse_yaml
 from freshtide.scheduling import (
     BATCHING,
+    GROUP_AND_RUN,
     ORDERINGS,
     PRP,
     Allocation,
@@ -33,7 +34,6 @@ from freshtide.scheduling import (
     SumInheritance,
     adaptive_policy,
 )
-from freshtide.scheduling.orderings import Myopic
 
 _HERE: KeyPath = ("scheduler",)
 _DEFAULT = Policy()
@@ -87,8 +87,7 @@ _NAMED: Mapping[str, Callable[[], Policy]] = {
     Proportional.name: lambda: Policy(allocation=Proportional()),
     _PRP: lambda: PRP,
     adaptivescheduler.NAME: adaptive_policy,
-    # The name stands for the whole algorithm (Bateni et al. 2009, figure 2).
-    GroupAndRun.name: lambda: Policy(ordering=Myopic.name, allocation=GroupAndRun(), inheritance=NoInheritance()),
+    GroupAndRun.name: lambda: GROUP_AND_RUN,
 }
 """All that a single word can choose."""
 

@@ -27,7 +27,7 @@ from freshtide.scheduling.inheritance import (
     NoInheritance,
     SumInheritance,
 )
-from freshtide.scheduling.named import PRP, adaptive_policy
+from freshtide.scheduling.named import GROUP_AND_RUN, PRP, adaptive_policy
 from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Ordering
 from freshtide.scheduling.policy import ALLOCATIONS, INHERITANCES, Policy
 from freshtide.scheduling.retries import RetryPolicy
@@ -38,6 +38,7 @@ from freshtide.scheduling.states import ScheduledTable
 __all__ = [
     "ALLOCATIONS",
     "BATCHING",
+    "GROUP_AND_RUN",
     "INHERITANCES",
     "ORDERINGS",
     "PRP",
