@@ -9,6 +9,7 @@ from typing import Any
 
 from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
+from freshtide.core.updatestreams import StreamSource, UpdateSemantics
 
 
 class FileFormat(StrEnum):
@@ -45,6 +46,8 @@ class Maintenance(StrEnum):
     APPEND = "append"
     PARTITIONS = "partitions"
     FULL = "full"
+    LATEST = "latest"
+    """Only the newest row of each update key counts (Moga et al. 2009)."""
 
 
 class Emit(StrEnum):
@@ -112,6 +115,8 @@ class Feed:
     multiline: bool = False
     encoding: str = "utf-8"
     null_value: str = ""
+    stream: StreamSource | None = None
+    """Where single rows come from instead of files; such a feed has no path, and only update tables can read it."""
     origin: Origin | None = None
 
     @property
@@ -193,6 +198,8 @@ class Table:
     """The name it shares with the tables that are updated together with it."""
     flow: str | None = None
     """Base tables: the ETL flow that the rows of the query go through; what it writes to the table is the table's."""
+    updates: UpdateSemantics | None = None
+    """Of a table in which each row supersedes the one before it with the same key."""
     comment: str | None = None
     maintenance_reason: str = ""
     origin: Origin | None = None
