@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.core.updatestreams import KeyOrder
-from freshtide.updates.orders import Linecutting
+from freshtide.updates.orders import Linecutting, Order
 from freshtide.updates.pages import MemoryLimitError, NaiveMemory, PagedMemory, PagePool
 from freshtide.updates.queues import AppendQueue, SheddingQueue, UpdateQueue
 from freshtide.updates.shapes import TupleShapeError
@@ -176,20 +176,25 @@ def test_a_key_that_seldom_updates_does_not_cut_while_somebody_has_waited_for_as
 
 
 @pytest.mark.parametrize("slow", [0, 5, 8, 10])
-def test_linecutting_is_not_worse_than_in_place_however_many_keys_are_slow(slow: int) -> None:
-    """Ten keys of which some update ten times as often as the others, at five arrivals per tuple that is served."""
-    weights = [1.0] * slow + [10.0] * (10 - slow)
-    mean = {}
-    for order in (KeyOrder.IN_PLACE, KeyOrder.LINECUTTING):
-        rng, staleness = random.Random(9), UpdateStaleness(0.0)
-        queue = UpdateQueue(PagePool(), (), order=order, cost=TupleCost(5.0))
-        for now in range(6_000):
-            [key] = rng.choices(range(10), weights)
-            queue.enqueue(StreamTuple(now, key, (), staleness.arrived(key, now)), now)
-            if now % 5 == 0 and (served := queue.dequeue(now)) is not None:
-                staleness.dequeued(served.key, served.tag, now)
-        mean[order] = staleness.mean_queue(6_000.0)
-    assert mean[KeyOrder.LINECUTTING] <= 1.02 * mean[KeyOrder.IN_PLACE]
+def test_linecutting_starves_nobody_however_many_keys_are_slow(slow: int) -> None:
+    assert _queue_staleness(KeyOrder.LINECUTTING, slow) <= 1.02 * _queue_staleness(KeyOrder.IN_PLACE, slow)
+
+
+def test_linecutting_as_printed_lets_eight_slow_keys_starve_the_other_two() -> None:
+    printed = _queue_staleness(partial(Linecutting, as_printed=True), 8)
+    assert printed > 1.5 * _queue_staleness(KeyOrder.IN_PLACE, 8)
+
+
+def _queue_staleness(order: KeyOrder | Callable[[TupleCost], Order], slow: int) -> float:
+    """Ten keys of which the others update ten times as often, at five arrivals per tuple that is served."""
+    rng, staleness = random.Random(9), UpdateStaleness(0.0)
+    queue = UpdateQueue(PagePool(), (), order=order, cost=TupleCost(5.0))
+    for now in range(6_000):
+        [key] = rng.choices(range(10), [1.0] * slow + [10.0] * (10 - slow))
+        queue.enqueue(StreamTuple(now, key, (), staleness.arrived(key, now)), now)
+        if now % 5 == 0 and (served := queue.dequeue(now)) is not None:
+            staleness.dequeued(served.key, served.tag, now)
+    return staleness.mean_queue(6_000.0)
 
 
 def test_while_it_is_not_known_what_a_tuple_costs_no_key_cuts_the_line() -> None:
