@@ -33,6 +33,8 @@ class Eager:
             buffer.append(time, values, tag, keep=True)
             buffer.keep_from(time)
             buffer.reached = buffer.waiting = started
+            if buffer.committed is None:
+                buffer.quiet_before = min(self._grid.start(started + 1), self._grid.closes_at(started))
             return True
         if started == buffer.waiting:
             buffer.append(time, values, tag, keep=True)
@@ -45,3 +47,4 @@ class Eager:
     def commit(self, buffer: WindowBuffer) -> None:
         assert buffer.waiting is not None
         buffer.commit(buffer.waiting, keep_from=float("inf"))
+        buffer.quiet_before = float("-inf")
