@@ -14,7 +14,7 @@ class Eager:
     """Commits to windows that have just started; a tuple that starts a window drops the one that started before it.
 
     The enqueue buffer holds the youngest window, so in ticks at most `delta` tuples. With the committed window, whose
-    first tuple is handed out as it is committed to, that makes `omega + delta - 1`.
+    first tuple is handed out as it is committed to, that makes `omega + delta - 1`; one more if it is served whole.
     """
 
     name: ClassVar[WindowSemantics] = WindowSemantics.EAGER
