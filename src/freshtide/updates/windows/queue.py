@@ -201,8 +201,9 @@ class WindowQueue(StoredQueue):
             buffer.newest_time = time
             if newer:
                 self.counts.superseded_windows += overtaken
-                place = self._order.place(overtaken, self.gaps.observe(cell, now), self._states.waiting)
-                self._states.updated(cell, place, now)
+                states, since = self._states, self._states.oldest_since
+                waited = 0.0 if since is None else now - since
+                states.updated(cell, self._order.place(overtaken, self.gaps.observe(cell, now), len(self), waited), now)
             if buffer.available:
                 self._states.promoted(cell)
             self._note_complete(cell, now)
