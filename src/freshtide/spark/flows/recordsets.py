@@ -20,7 +20,6 @@ from freshtide.spark.reading import empty_frame, read_files
 from freshtide.spark.schemas import quoted, schema_from_ddl
 from freshtide.storage import Store
 
-
 _AT_ONCE = 4
 
 
