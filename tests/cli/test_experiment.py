@@ -110,3 +110,18 @@ def test_long_curves_are_summed_up() -> None:
     lines = [line.split() for line in printed(500, 0).splitlines()]
     assert lines[0] == ["curve", "points", "min", "max", "last"]
     assert lines[1:] == [["curve", "0", "500", "0.000", "4990.000", "4990.000"], ["curve", "1", "0"]]
+
+
+def test_several_experiments_share_a_folder_for_their_pictures(tmp_path: Path) -> None:
+    names = ("golab-fig11", "golab-fig4")
+    done = freshtide("experiment", *names, "--events", "300", "--json", "--plot", "pictures", at=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [told["experiment"] for told in json.loads(done.stdout)] == list(names)
+    assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == ["golab-fig11.svg", "golab-fig4.svg"]
+
+
+def test_several_experiments_do_not_fit_into_one_picture(tmp_path: Path) -> None:
+    done = freshtide("experiment", "golab-fig4", "golab-fig11", "--plot", "both.svg", at=tmp_path)
+    assert done.returncode != 0
+    assert "2 figures cannot all be drawn into both.svg" in done.stderr
+    assert "Name a folder" in done.stderr
