@@ -1,0 +1,83 @@
+"""A queue of an update stream in virtual time: tuples arrive, and one server works off what the queue gives it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Protocol, TypeVar
+
+from freshtide.updates.tuples import StreamTuple
+
+WorkT = TypeVar("WorkT")
+WorkT_co = TypeVar("WorkT_co", covariant=True)
+WorkT_contra = TypeVar("WorkT_contra", contravariant=True)
+
+
+class Arrival(NamedTuple):
+    """A tuple, and when it comes."""
+
+    moment: float
+    item: StreamTuple
+
+
+class ServedQueue(Protocol[WorkT_co]):
+    """The part of a queue that a server needs: a tuple queue gives tuples, a window queue tuples with window marks."""
+
+    def enqueue(self, item: StreamTuple, now: float) -> object: ...
+
+    def dequeue(self, now: float) -> WorkT_co | None: ...
+
+
+class Observer(Protocol[WorkT_contra]):
+    """Is told of what happens, in the order in which it does."""
+
+    def arrived(self, item: StreamTuple, now: float) -> None: ...
+
+    def dequeued(self, work: WorkT_contra, now: float) -> None: ...
+
+    def delivered(self, work: WorkT_contra, now: float) -> None: ...
+
+
+def each_tick(keys: Iterable[int], *, interval: float = 1.0) -> Iterator[Arrival]:
+    """One update per interval, of these keys, stamped when it comes."""
+    for number, key in enumerate(keys, 1):
+        yield Arrival(number * interval, StreamTuple(number * interval, key, ()))
+
+
+def serve(
+    arrivals: Iterator[Arrival],
+    queue: ServedQueue[WorkT],
+    *,
+    cost: Callable[[WorkT], float],
+    observers: Iterable[Observer[WorkT]],
+    events: float,
+) -> float:
+    """Let so many tuples arrive and be delivered, or as many as there are; the moment at which that ends.
+
+    What arrives at the moment at which the server becomes free is in the queue before the server takes something.
+    """
+    told = tuple(observers)
+    now, happened = 0.0, 0
+    work: WorkT | None = None
+    free_at = math.inf
+    coming = next(arrivals, None)
+    while happened < events and (coming is not None or work is not None):
+        happened += 1
+        if work is not None and (coming is None or free_at <= coming.moment):
+            now = free_at
+            for observer in told:
+                observer.delivered(work, now)
+            work = None
+        elif coming is not None:
+            now = coming.moment
+            queue.enqueue(coming.item, now)
+            for observer in told:
+                observer.arrived(coming.item, now)
+            coming = next(arrivals, None)
+        if work is None and (coming is None or coming.moment > now):
+            work = queue.dequeue(now)
+            if work is not None:
+                free_at = now + cost(work)
+                for observer in told:
+                    observer.dequeued(work, now)
+    return now
