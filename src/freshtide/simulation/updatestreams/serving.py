@@ -50,9 +50,10 @@ def serve(
     *,
     cost: Callable[[WorkT], float],
     observers: Iterable[Observer[WorkT]],
-    events: float,
+    events: float = math.inf,
+    horizon: float = math.inf,
 ) -> float:
-    """Let so many tuples arrive and be delivered, or as many as there are; the moment at which that ends.
+    """Let so many tuples arrive and be delivered, or all up to a moment, or all there are; when that ends.
 
     What arrives at the moment at which the server becomes free is in the queue before the server takes something.
     """
@@ -61,15 +62,19 @@ def serve(
     work: WorkT | None = None
     free_at = math.inf
     coming = next(arrivals, None)
-    while happened < events and (coming is not None or work is not None):
-        happened += 1
-        if work is not None and (coming is None or free_at <= coming.moment):
-            now = free_at
+    while happened < events:
+        arrives_at = math.inf if coming is None else coming.moment
+        following = min(free_at, arrives_at)
+        if following > horizon:
+            return horizon
+        if following == math.inf:
+            break
+        now, happened = following, happened + 1
+        if work is not None and free_at <= arrives_at:
             for observer in told:
                 observer.delivered(work, now)
-            work = None
+            work, free_at = None, math.inf
         elif coming is not None:
-            now = coming.moment
             queue.enqueue(coming.item, now)
             for observer in told:
                 observer.arrived(coming.item, now)
