@@ -39,9 +39,10 @@ class Observer(Protocol[WorkT_contra]):
 
 
 def each_tick(keys: Iterable[int], *, interval: float = 1.0) -> Iterator[Arrival]:
-    """One update per interval, of these keys, stamped when it comes."""
-    for number, key in enumerate(keys, 1):
-        yield Arrival(number * interval, StreamTuple(number * interval, key, ()))
+    """One update per interval, of these keys, stamped when it comes and tagged with its number, from 0 on."""
+    for number, key in enumerate(keys):
+        moment = (number + 1) * interval
+        yield Arrival(moment, StreamTuple(moment, key, (), number))
 
 
 def serve(
