@@ -1,7 +1,7 @@
 """What figures 5, 7 and 9 of Moga et al. 2009 have in common: queues of tuples under a load factor.
 
-One update arrives per unit of time, so that staleness is "measured in units of number of updates" (section 5.1). The load
-factor is the rate of arrivals times the cost of a tuple, which makes it the cost.
+One update arrives per unit of time, so that staleness is "measured in units of number of updates" (section 5.1). The
+load factor is the rate of arrivals times the cost of a tuple, which makes it the cost.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ LOADS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 
 X_LABEL = "Load factor"
 Y_LABEL = "Mean staleness (updates)"
+APPLICATION = "Application staleness"
+QUEUE = "Queue staleness"
 APPLICATION_LABEL = "Mean application staleness (updates)"
 
 MakeQueue = Callable[[TupleCost, random.Random], TupleQueue]
@@ -81,7 +83,3 @@ def all_queues(count: int) -> Callable[[float, Conditions], Series]:
         }
 
     return measure
-
-
-APPLICATION = "Application staleness"
-QUEUE = "Queue staleness"
