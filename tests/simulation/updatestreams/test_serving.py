@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.simulation.updatestreams import keys
-from freshtide.simulation.updatestreams.serving import Arrival, each_tick, serve
+from freshtide.simulation.updatestreams.serving import Arrival, Observer, each_tick, serve
 from freshtide.simulation.updatestreams.staleness import TupleStaleness
 from freshtide.updates.pages import PagePool
 from freshtide.updates.queues import AppendQueue, UpdateQueue
@@ -38,9 +39,18 @@ def in_place() -> UpdateQueue:
     return UpdateQueue(PagePool(), (), order=KeyOrder.IN_PLACE)
 
 
+def served(
+    arrivals: Iterator[Arrival], queue: TupleQueue, *observers: Observer[StreamTuple], cost: float, **limit: float
+) -> float:
+    """When it ends."""
+    return serve(
+        arrivals, enqueue=queue.enqueue, dequeue=queue.dequeue, cost=lambda _: cost, observers=observers, **limit
+    )
+
+
 def logged(queue: TupleQueue, arrivals: list[Arrival], *, cost: float) -> list[tuple[str, int, float]]:
     log = Log()
-    serve(iter(arrivals), queue, cost=lambda _: cost, observers=[log])
+    served(iter(arrivals), queue, log, cost=cost)
     return log.lines
 
 
@@ -73,7 +83,7 @@ def test_an_append_queue_serves_everything_however_long_it_takes() -> None:
 def test_staleness_falls_to_the_age_of_the_first_update_that_is_not_reflected() -> None:
     """At 5 the update of 4 is pending, at 8 that of 6, at 11 none."""
     observer = TupleStaleness()
-    end = serve(iter(figure_2(4)), in_place(), cost=lambda _: 3.0, observers=[observer])
+    end = served(iter(figure_2(4)), in_place(), observer, cost=3.0)
     assert end == 11.0
     pieces = [(0.0, 3.0), (1.0, 4.0), (2.0, 5.0)]
     assert observer.application(end) == pytest.approx(sum((b - a) * (a + b) / 2 for a, b in pieces) / end)
@@ -86,7 +96,7 @@ def test_the_run_ends_where_it_is_told_to(load: float) -> None:
     def run(**limit: float) -> tuple[float, int]:
         log = Log()
         arrivals = each_tick(keys.round_robin(3))
-        end = serve(arrivals, in_place(), cost=lambda _: load, observers=[log], **limit)
+        end = served(arrivals, in_place(), log, cost=load, **limit)
         return end, sum(what != "dequeued" for what, _, _ in log.lines)
 
     assert run(horizon=100.5)[0] == 100.5
@@ -110,7 +120,7 @@ def test_staleness_is_the_integral_of_its_definition(
     ]
     queue: TupleQueue = AppendQueue(PagePool(), ()) if order is None else UpdateQueue(PagePool(), (), order=order)
     log, observer = Log(), TupleStaleness()
-    end = serve(iter(arrivals), queue, cost=lambda _: cost, observers=[log, observer])
+    end = served(iter(arrivals), queue, log, observer, cost=cost)
     seen = {arrival.item.key for arrival in arrivals}
     for settling, measured in (("delivered", observer.application(end)), ("dequeued", observer.queue(end))):
         settled = [(now, tag) for what, tag, now in log.lines if what == settling]
@@ -134,7 +144,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
     def run(seed: int) -> float:
         observer = TupleStaleness()
         arrivals = each_tick(keys.drawn(keys.zipf(20, 0.9), random.Random(seed)))
-        end = serve(arrivals, in_place(), cost=lambda _: 3.0, observers=[observer], events=2_000)
+        end = served(arrivals, in_place(), observer, cost=3.0, events=2_000)
         return observer.application(end)
 
     assert run(1) == run(1)

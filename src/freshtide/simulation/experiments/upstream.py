@@ -59,7 +59,14 @@ def staleness(make: MakeQueue, weights: Sequence[float], *, load: float, conditi
     queue = make(cost, random.Random(f"{conditions.seed}/shedding"))
     arrivals = each_tick(keys.drawn(weights, random.Random(f"{conditions.seed}/keys")))
     observer = TupleStaleness()
-    end = serve(arrivals, queue, cost=lambda _: load, observers=[observer], events=conditions.events)
+    end = serve(
+        arrivals,
+        enqueue=queue.enqueue,
+        dequeue=queue.dequeue,
+        cost=lambda _: load,
+        observers=[observer],
+        events=conditions.events,
+    )
     return MeanStaleness(observer.application(end), observer.queue(end))
 
 

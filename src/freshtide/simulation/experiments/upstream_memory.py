@@ -47,7 +47,14 @@ def usage(memory: str, theta: float, load: float, seed: int) -> Usage:
     arrivals = each_tick(keys.drawn(keys.zipf(KEYS, theta), random.Random(f"{seed}/keys")), interval=COST / load)
     queue = UpdateQueue(PagePool(), (), order=KeyOrder.IN_PLACE, memory=MEMORIES[memory])
     gauge = MemoryGauge(queue)
-    end = serve(arrivals, queue, cost=lambda _: COST, observers=[gauge], horizon=RESULTS * COST)
+    end = serve(
+        arrivals,
+        enqueue=queue.enqueue,
+        dequeue=queue.dequeue,
+        cost=lambda _: COST,
+        observers=[gauge],
+        horizon=RESULTS * COST,
+    )
     return Usage(gauge.effective_use(end), gauge.mean_allocated(end))
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol, TypeVar
 from freshtide.updates.tuples import StreamTuple
 
 WorkT = TypeVar("WorkT")
-WorkT_co = TypeVar("WorkT_co", covariant=True)
 WorkT_contra = TypeVar("WorkT_contra", contravariant=True)
 
 
@@ -18,14 +17,6 @@ class Arrival(NamedTuple):
 
     moment: float
     item: StreamTuple
-
-
-class ServedQueue(Protocol[WorkT_co]):
-    """The part of a queue that a server needs: a tuple queue gives tuples, a window queue tuples with window marks."""
-
-    def enqueue(self, item: StreamTuple, now: float) -> object: ...
-
-    def dequeue(self, now: float) -> WorkT_co | None: ...
 
 
 class Observer(Protocol[WorkT_contra]):
@@ -47,8 +38,9 @@ def each_tick(keys: Iterable[int], *, interval: float = 1.0) -> Iterator[Arrival
 
 def serve(
     arrivals: Iterator[Arrival],
-    queue: ServedQueue[WorkT],
     *,
+    enqueue: Callable[[StreamTuple, float], object],
+    dequeue: Callable[[float], WorkT | None],
     cost: Callable[[WorkT], float],
     observers: Iterable[Observer[WorkT]],
     events: float = math.inf,
@@ -56,7 +48,8 @@ def serve(
 ) -> float:
     """Let so many tuples arrive and be delivered, or all up to a moment, or all there are; when that ends.
 
-    What arrives at the moment at which the server becomes free is in the queue before the server takes something.
+    `enqueue` and `dequeue` are those of a queue: one of windows gives tuples with window marks to work on. What arrives
+    at the moment at which the server becomes free is in the queue before the server takes something.
     """
     told = tuple(observers)
     now, happened = 0.0, 0
@@ -76,12 +69,12 @@ def serve(
                 observer.delivered(work, now)
             work, free_at = None, math.inf
         elif coming is not None:
-            queue.enqueue(coming.item, now)
+            enqueue(coming.item, now)
             for observer in told:
                 observer.arrived(coming.item, now)
             coming = next(arrivals, None)
         if work is None and (coming is None or coming.moment > now):
-            work = queue.dequeue(now)
+            work = dequeue(now)
             if work is not None:
                 free_at = now + cost(work)
                 for observer in told:
