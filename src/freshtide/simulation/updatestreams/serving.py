@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
 from freshtide.updates.tuples import StreamTuple
@@ -34,6 +35,14 @@ def each_tick(keys: Iterable[int], *, interval: float = 1.0) -> Iterator[Arrival
     for number, key in enumerate(keys):
         moment = (number + 1) * interval
         yield Arrival(moment, StreamTuple(moment, key, (), number))
+
+
+def in_own_time(arrivals: Iterable[Arrival]) -> Iterator[Arrival]:
+    """The same, stamped by sources that each count their own updates: 1, 2, 3, ..."""
+    counts: Counter[Hashable] = Counter()
+    for moment, item in arrivals:
+        counts[item.key] += 1
+        yield Arrival(moment, item._replace(time=float(counts[item.key])))
 
 
 def serve(
