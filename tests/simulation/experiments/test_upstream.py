@@ -26,7 +26,7 @@ def figure(request: pytest.FixtureRequest) -> Callable[[str], At]:
 
 
 def test_every_figure_of_the_paper_is_there() -> None:
-    figures = ["5a", "5b", "7a", "7b", "9", "16a", "16b", "17a", "17b"]
+    figures = ["5a", "5b", "7a", "7b", "9", "13a", "13b", "14", "16a", "16b", "17a", "17b"]
     assert [name for name in EXPERIMENTS if name.startswith("upstream-")] == [f"upstream-fig{n}" for n in figures]
 
 
@@ -83,6 +83,37 @@ def test_figure_9_linecutting_is_best_at_eight_slow_updaters(figure: Callable[[s
 def test_figure_9_cutting_in_pays_for_very_slow_keys(figure: Callable[[str], At]) -> None:
     at = figure("9")
     assert all(at(x)["100 times as fast"] > 1.0 for x in (3, 5, 7, 9))
+
+
+def test_figure_13_lazy_grows_with_tumbling_windows_and_eager_falls(figure: Callable[[str], At]) -> None:
+    """LAZY processes a window once it is there, which takes as long as it is; EAGER only has its last tuple to do."""
+    at = figure("13a")
+    for size in (2.0, 5.0, 10.0, 20.0):
+        assert at(size)["LAZY"] == pytest.approx(size / 2, rel=0.02)
+        assert at(size)["EAGER"] == pytest.approx(1 / (2 * size), rel=0.02)
+
+
+def test_figure_13_update_windowing_is_below_append_windowing(figure: Callable[[str], At]) -> None:
+    at = figure("13b")
+    for size in (2.0, 5.0, 10.0, 20.0):
+        values = at(size)
+        assert values["EAGER"] <= values["LAZY"] < 0.5 * values["Random window shedding"]
+        assert values["Random window shedding"] < 0.5 * values["Append"]
+    shed = [at(size)["Random window shedding"] for size in (2.0, 5.0, 10.0)]
+    assert shed == sorted(shed), "the more windows overlap, the worse random choice is"
+
+
+def test_figure_14_eager_suffers_from_gaps_and_gains_from_order(figure: Callable[[str], At]) -> None:
+    at = figure("14")
+    for size in (2.0, 4.0, 20.0):
+        values = at(size)
+        assert values["Uniform order"] < 0.9
+        assert values["Zipf, theta 0.9"] > 1.1
+        assert values["Uniform order"] < values["Zipf, theta 0"] < values["Zipf, theta 0.9"]
+    for label in ("Zipf, theta 0", "Zipf, theta 0.5", "Zipf, theta 0.9"):
+        small, large = at(2.0)[label], at(20.0)[label]
+        assert small > 1.2, "with small windows EAGER is worse however the keys are distributed"
+        assert small > large
 
 
 def of_seed_1(number: str) -> At:

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshtide.core.updatestreams import KeyOrder
+from freshtide.core.updatestreams import KeyOrder, WindowSemantics
 from freshtide.simulation.updatestreams import keys
-from freshtide.simulation.updatestreams.serving import Arrival, Observer, each_tick, serve
-from freshtide.simulation.updatestreams.staleness import TupleStaleness
+from freshtide.simulation.updatestreams.serving import Arrival, Observer, each_tick, in_own_time, serve
+from freshtide.simulation.updatestreams.staleness import ResultStaleness, TupleStaleness
 from freshtide.updates.pages import PagePool
 from freshtide.updates.queues import AppendQueue, UpdateQueue
 from freshtide.updates.tuples import StreamTuple, TupleQueue
+from freshtide.updates.windows import WindowGrid, WindowQueue
 
 
 class Log:
@@ -138,6 +139,33 @@ def oldest_pending(arrivals: list[Arrival], settled: list[tuple[float, int]], ke
     of_key = {item.tag: moment for moment, item in arrivals if item.key == key and moment <= now}
     reflected = max((tag for moment, tag in settled if moment <= now and tag in of_key), default=-1)
     return max((now - moment for tag, moment in of_key.items() if tag > reflected), default=0.0)
+
+
+def test_sources_may_count_their_own_updates() -> None:
+    arrivals = list(itertools.islice(each_tick(keys.round_robin(2), interval=0.5), 5))
+    counted = list(in_own_time(arrivals))
+    assert [item.time for _, item in counted] == [1.0, 1.0, 2.0, 2.0, 3.0]
+    assert [(moment, item.key, item.tag) for moment, item in counted] == [
+        (moment, item.key, item.tag) for moment, item in arrivals
+    ]
+
+
+def test_windows_are_served_tuple_by_tuple_and_results_are_late_by_what_is_left_to_do() -> None:
+    """Tuples at 1 to 6, windows of three, a cost of 1/2: EAGER is done half a unit after a window has closed."""
+    grid = WindowGrid(3.0, 3.0, 1.0)
+    queue = WindowQueue(PagePool(), (), grid=grid, semantics=WindowSemantics.EAGER, order=KeyOrder.IN_PLACE)
+    observer = ResultStaleness(grid, WindowSemantics.EAGER)
+    end = serve(
+        itertools.islice(each_tick(itertools.repeat(0)), 6),
+        enqueue=queue.enqueue,
+        dequeue=queue.dequeue_marked,
+        cost=lambda _: 0.5,
+        observers=[observer],
+    )
+    assert end == 6.5
+    # The windows [0, 3) and [3, 6) close at 2 and 5.
+    assert observer.application(end) * end == pytest.approx(2 * 0.5**2 / 2)
+    assert observer.queue(end) == 0.0
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
