@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from freshtide.core.updatestreams import KeyOrder
-from freshtide.updates.orders.order import Place
+from freshtide.updates.orders.order import TAIL, Place
 
 
 class Fifo:
@@ -14,5 +14,5 @@ class Fifo:
     name: ClassVar[KeyOrder] = KeyOrder.FIFO
     oldest_first: ClassVar[bool] = False
 
-    def place(self, resident: bool, gap: float, residents: int) -> Place:  # noqa: ARG002 - all keys are alike
-        return Place.TAIL
+    def place(self, resident: bool, gap: float, residents: int, waited: float) -> Place:  # noqa: ARG002 - all are alike
+        return TAIL

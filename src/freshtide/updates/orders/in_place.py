@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from freshtide.core.updatestreams import KeyOrder
-from freshtide.updates.orders.order import Place
+from freshtide.updates.orders.order import STAY, TAIL, Place
 
 
 class InPlace:
@@ -14,5 +14,5 @@ class InPlace:
     name: ClassVar[KeyOrder] = KeyOrder.IN_PLACE
     oldest_first: ClassVar[bool] = True
 
-    def place(self, resident: bool, gap: float, residents: int) -> Place:  # noqa: ARG002 - all keys are alike
-        return Place.STAY if resident else Place.TAIL
+    def place(self, resident: bool, gap: float, residents: int, waited: float) -> Place:  # noqa: ARG002 - all are alike
+        return STAY if resident else TAIL

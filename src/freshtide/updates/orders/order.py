@@ -16,6 +16,10 @@ class Place(Enum):
     FRONT = auto()
 
 
+# Looked up at each arrival: as names of a module they are found much sooner than in the class.
+TAIL, STAY, FRONT = Place.TAIL, Place.STAY, Place.FRONT
+
+
 class Order(Protocol):
     """Decides at each update of a key which place it gets among the keys that wait."""
 
@@ -23,6 +27,9 @@ class Order(Protocol):
     oldest_first: ClassVar[bool]
     """Whether keys are served in the order in which their oldest pending updates arrived."""
 
-    def place(self, resident: bool, gap: float, residents: int) -> Place:
-        """`resident`: the key waits already. `gap`: the mean time between its updates. `residents`: keys that wait."""
+    def place(self, resident: bool, gap: float, residents: int, waited: float) -> Place:
+        """`resident`: the key waits already. `gap`: the mean time between its updates.
+
+        `residents`: how many keys wait. `waited`: for how long the one that has waited longest has done so.
+        """
         ...
