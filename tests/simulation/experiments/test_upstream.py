@@ -9,7 +9,7 @@ import pytest
 
 from freshtide.simulation.experiments import EXPERIMENTS, Conditions
 
-EVENTS = 8_000
+EVENTS = 5_000
 Values = dict[str, float]
 At = Callable[[float], Values]
 
@@ -69,20 +69,26 @@ def test_figure_7_fifo_wastes_the_time_that_keys_have_waited(figure: Callable[[s
 def test_figure_9_without_slow_updaters_or_with_nothing_else_both_are_the_same(figure: Callable[[str], At]) -> None:
     at = figure("9")
     for x in (0, 10):
-        assert list(at(x).values()) == pytest.approx([1.0, 1.0, 1.0], rel=0.02)
+        assert list(at(x).values()) == pytest.approx([1.0] * 6, rel=0.02)
 
 
-def test_figure_9_linecutting_is_best_at_eight_slow_updaters(figure: Callable[[str], At]) -> None:
+def test_figure_9_cutting_in_is_worth_most_with_eight_slow_updaters(figure: Callable[[str], At]) -> None:
     at = figure("9")
-    ratios = [at(x)["50 times as fast"] for x in (2, 4, 6, 8)]
-    assert ratios == sorted(ratios)
-    assert ratios[-1] > 1.1
-    assert at(9)["50 times as fast"] < ratios[-1]
+    for rule in ("LINECUTTING", "As printed"):
+        ratios = [at(x)[f"{rule}, rates 50 : 1"] for x in (2, 5, 8)]
+        assert ratios == sorted(ratios)
+        assert ratios[0] > 1.0
+        assert ratios[-1] > 1.1
+        assert at(9)[f"{rule}, rates 50 : 1"] < ratios[-1]
 
 
-def test_figure_9_cutting_in_pays_for_very_slow_keys(figure: Callable[[str], At]) -> None:
+def test_figure_9_linecutting_is_never_much_worse_than_in_place(figure: Callable[[str], At]) -> None:
+    """As printed it is, where slow keys take all the time there is: see `Linecutting`."""
     at = figure("9")
-    assert all(at(x)["100 times as fast"] > 1.0 for x in (3, 5, 7, 9))
+    for x in (2, 5, 8, 9):
+        values = at(x)
+        assert min(values[f"LINECUTTING, rates {times} : 1"] for times in (10, 50, 100)) > 0.95
+    assert at(8)["As printed, rates 10 : 1"] < 0.6
 
 
 def test_figure_13_lazy_grows_with_tumbling_windows_and_eager_falls(figure: Callable[[str], At]) -> None:

@@ -15,6 +15,7 @@ from freshtide.simulation.experiments.experiment import Conditions, Series
 from freshtide.simulation.updatestreams import keys
 from freshtide.simulation.updatestreams.serving import each_tick, serve
 from freshtide.simulation.updatestreams.staleness import TupleStaleness
+from freshtide.updates.orders import Order
 from freshtide.updates.pages import PagePool
 from freshtide.updates.queues import AppendQueue, SheddingQueue, UpdateQueue
 from freshtide.updates.statistics import TupleCost
@@ -31,9 +32,10 @@ QUEUE = "Queue staleness"
 APPLICATION_LABEL = "Mean application staleness (updates)"
 
 MakeQueue = Callable[[TupleCost, random.Random], TupleQueue]
+ChosenOrder = KeyOrder | Callable[[TupleCost], Order]
 
 
-def update_queue(order: KeyOrder) -> MakeQueue:
+def update_queue(order: ChosenOrder) -> MakeQueue:
     return lambda cost, _rng: UpdateQueue(PagePool(), (), order=order, cost=cost)
 
 
