@@ -11,9 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshtide.core.updatestreams import KeyOrder, WindowSemantics
-from freshtide.simulation.updatestreams import keys
-from freshtide.simulation.updatestreams.serving import Arrival, Observer, each_tick, in_own_time, serve
-from freshtide.simulation.updatestreams.staleness import ResultStaleness, TupleStaleness
+from freshtide.simulation.updatestreams import (
+    Arrival,
+    Observer,
+    ResultStaleness,
+    TupleStaleness,
+    each_tick,
+    in_own_time,
+    keys,
+    serve,
+)
 from freshtide.updates.pages import PagePool
 from freshtide.updates.queues import AppendQueue, UpdateQueue
 from freshtide.updates.tuples import StreamTuple, TupleQueue

@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.simulation.experiments.experiment import Conditions, Series
-from freshtide.simulation.updatestreams import keys
-from freshtide.simulation.updatestreams.serving import each_tick, serve
-from freshtide.simulation.updatestreams.staleness import TupleStaleness
+from freshtide.simulation.updatestreams import TupleStaleness, each_tick, keys, serve
 from freshtide.updates.orders import Order
 from freshtide.updates.pages import PagePool
 from freshtide.updates.queues import AppendQueue, SheddingQueue, UpdateQueue

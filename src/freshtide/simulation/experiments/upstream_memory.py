@@ -12,9 +12,7 @@ from typing import Literal, NamedTuple
 
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.simulation.experiments.experiment import Conditions, Series
-from freshtide.simulation.updatestreams import keys
-from freshtide.simulation.updatestreams.memory import MemoryGauge
-from freshtide.simulation.updatestreams.serving import each_tick, serve
+from freshtide.simulation.updatestreams import MemoryGauge, each_tick, keys, serve
 from freshtide.updates.pages import NaiveMemory, PagedMemory, PagePool, TupleLayout, TupleMemory
 from freshtide.updates.queues import UpdateQueue
 

@@ -13,8 +13,7 @@ from typing import Literal
 
 from freshtide.core.updatestreams import KeyOrder, WindowSemantics
 from freshtide.simulation.experiments.experiment import Conditions, Series
-from freshtide.simulation.updatestreams.serving import each_tick, in_own_time, serve
-from freshtide.simulation.updatestreams.staleness import ResultStaleness
+from freshtide.simulation.updatestreams import ResultStaleness, each_tick, in_own_time, serve
 from freshtide.updates.pages import PagePool
 from freshtide.updates.windows import AppendWindowQueue, MarkedTuple, WindowGrid, WindowQueue, WindowSheddingQueue
 
