@@ -17,7 +17,7 @@ from freshtide.simulation.updatestreams import ResultStaleness, each_tick, in_ow
 from freshtide.updates.pages import PagePool
 from freshtide.updates.windows import AppendWindowQueue, MarkedTuple, WindowGrid, WindowQueue, WindowSheddingQueue
 
-EVENTS = 100_000
+EVENTS = 20_000
 COST = 1.0
 TICK = 1.0
 # Of the windows that could be processed in time, as many as leave room to catch up after a streak of them.
