@@ -34,11 +34,11 @@ class RowCount:
 
 
 def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[str, ...]) -> list[RowCount]:
-    """Count the base tables among the given ones."""
+    """Count the base tables among the given ones. Update tables are left out: they hold one row for many."""
     found = []
     rows = catalog.tables.all()
     for name in tables:
-        if not project.graph[name].is_base:
+        if not project.graph[name].is_base or project.graph[name].updates is not None:
             continue
         files, arrived = catalog.files.expected_rows(name)
         counts = rows[name].counts if name in rows else {}
