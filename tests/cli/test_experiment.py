@@ -35,6 +35,14 @@ def test_an_experiment_gives_curves_and_a_figure(tmp_path: Path) -> None:
     assert "Chopping" in (tmp_path / "fig.svg").read_text()
 
 
+def test_an_experiment_with_update_streams_has_the_same_form(tmp_path: Path) -> None:
+    done = freshtide("experiment", "upstream-fig14", "--events", "300", "--seed", "3", "--json", at=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["experiment"], told["events"], told["seed"]) == ("upstream-fig14", 300, 3)
+    assert set(told["series"]) == {"Zipf, theta 0", "Zipf, theta 0.5", "Zipf, theta 0.9", "Uniform order"}
+
+
 @pytest.mark.slow
 def test_an_experiment_with_flows_runs_on_data_of_the_size_that_is_wanted(tmp_path: Path) -> None:
     done = freshtide(
