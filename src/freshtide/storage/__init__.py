@@ -6,6 +6,8 @@ files. The log is the truth: everything else can be rebuilt from it.
 """
 
 from freshtide.storage.compaction import compact
+from freshtide.storage.keys import key_column, without
+from freshtide.storage.latest import LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.store import Store
@@ -13,10 +15,13 @@ from freshtide.storage.tables import Change, StorageError, StoredTable
 
 __all__ = [
     "BEGINNING",
+    "LARGEST_FILE",
     "Change",
     "Counts",
     "DataFile",
+    "LatestTable",
     "LoadedFile",
+    "Merge",
     "Snapshot",
     "StorageError",
     "Store",
@@ -24,4 +29,7 @@ __all__ = [
     "UpdateKind",
     "UpdateRecord",
     "compact",
+    "key_column",
+    "without",
+    "youngest",
 ]

@@ -1,0 +1,27 @@
+"""The rows of some files of a table, as Arrow."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from freshtide.storage.schemas import nullable
+from freshtide.storage.snapshots import DataFile, Snapshot
+
+
+def stored_rows(snapshot: Snapshot, files: tuple[DataFile, ...]) -> pa.Table:
+    """The rows of the files without their partition columns; columns that the table gained later are null in them."""
+    schema = nullable(pa.schema([field for field in snapshot.schema if field.name not in snapshot.partition_by]))
+    parts = [pq.ParquetFile(path).read() for path in snapshot.paths(files)]
+    return pa.concat_tables([aligned(part, schema) for part in parts]) if parts else schema.empty_table()
+
+
+def aligned(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows with just the columns of a schema, in its order; what they lack is null."""
+    columns = [
+        rows.column(field.name).cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
