@@ -24,7 +24,7 @@ from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks
 from freshtide.spark.states import TableStates
-from freshtide.storage import Snapshot, Store, StoredTable, UpdateRecord, compact
+from freshtide.storage import LARGEST_FILE, Snapshot, Store, StoredTable, UpdateRecord, compact
 
 _logger = logging.getLogger(__name__)
 
@@ -163,7 +163,9 @@ class UpdateExecutor:
         snapshot = stored.snapshot
         if snapshot is None:
             return
-        if table.maintain is not Maintenance.FULL:
+        if table.updates is not None:
+            compact(stored, at=self._clock(), largest=LARGEST_FILE)
+        elif table.maintain is not Maintenance.FULL:
             closed = None
             if table.maintain is Maintenance.PARTITIONS and snapshot.freshness is not None:
                 closed = self._cuts.closed_before(table.name, snapshot.freshness)

@@ -6,7 +6,7 @@ files. The log is the truth: everything else can be rebuilt from it.
 """
 
 from freshtide.storage.compaction import compact
-from freshtide.storage.keys import key_column, without
+from freshtide.storage.keys import all_of, key_column, without
 from freshtide.storage.latest import LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord
 from freshtide.storage.snapshots import DataFile, Snapshot
@@ -28,6 +28,7 @@ __all__ = [
     "StoredTable",
     "UpdateKind",
     "UpdateRecord",
+    "all_of",
     "compact",
     "key_column",
     "without",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -32,6 +33,12 @@ def places(keys: pa.Array, among: pa.Array) -> pa.Array:
 def without(keys: pa.Array, others: pa.Array) -> pa.Array:
     """The keys that are not among others."""
     return keys.filter(pc.is_null(places(keys, others)))
+
+
+def all_of(arrays: Iterable[pa.Array]) -> pa.Array:
+    """The values of several columns in one."""
+    found = [array for array in arrays if len(array)]
+    return pa.concat_arrays([array.cast(found[0].type) for array in found]) if found else pa.array([], pa.string())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

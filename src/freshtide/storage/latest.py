@@ -8,14 +8,13 @@ stay small enough for a rewrite to be cheap.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshtide.storage.compaction import rung_of
-from freshtide.storage.keys import FileKeys, KeyIndex, key_column, places
+from freshtide.storage.keys import FileKeys, KeyIndex, all_of, key_column, places
 from freshtide.storage.rows import stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.tables import StoredTable
@@ -55,10 +54,10 @@ class LatestTable:
         A key never goes back in time: a row stays out if the table has a younger one of its key. Of several of one
         key the youngest counts; of those with the same time the last.
         """
-        rows = youngest(rows, self._key, self._time_column)
         current = self.stored.snapshot
         if current is None:
-            return self._written(rows, Survivors(), number, given=rows.num_rows)
+            return self.anew(rows, number=number)
+        rows = youngest(rows, self._key, self._time_column)
         self._index.forget_all_but(current)
         keys, times = key_column(rows, self._key), rows.column(self._time_column).combine_chunks()
         survivors = Survivors()
@@ -73,18 +72,23 @@ class LatestTable:
             rows = rows.filter(pa.array([place not in outdated for place in range(given)], pa.bool_()))
         return self._written(rows, survivors, number, given=given)
 
+    def anew(self, rows: pa.Table, *, number: int) -> Merge:
+        """Write rows that are to be the whole content of the table."""
+        kept = youngest(rows, self._key, self._time_column)
+        return self._written(kept, Survivors(), number, given=kept.num_rows)
+
     def keys(self, snapshot: Snapshot) -> pa.Array:
         """The keys of all rows."""
-        return _joined(held.keys for _, held in self._index.of(snapshot))
+        return all_of(held.keys for _, held in self._index.of(snapshot))
 
     def times(self, snapshot: Snapshot) -> tuple[pa.Array, pa.Array]:
         """The keys of all rows and their times."""
         held = [held for _, held in self._index.of(snapshot)]
-        return _joined(one.keys for one in held), _joined(one.times for one in held)
+        return all_of(one.keys for one in held), all_of(one.times for one in held)
 
     def changed_since(self, snapshot: Snapshot, number: int) -> pa.Array:
         """The keys of all rows that came after an update, and perhaps of others that share their files."""
-        return _joined(held.keys for file, held in self._index.of(snapshot) if file.number > number)
+        return all_of(held.keys for file, held in self._index.of(snapshot) if file.number > number)
 
     def rows_of(self, snapshot: Snapshot, keys: pa.Array) -> pa.Table:
         """The rows that have one of these keys."""
@@ -160,8 +164,3 @@ def _met(held: FileKeys, keys: pa.Array, times: pa.Array) -> tuple[pa.Array, lis
     older = pc.fill_null(pc.greater(held.times, times.take(met).cast(held.times.type)), False)
     superseded = pc.and_not(pc.is_valid(met), older)
     return superseded, met.filter(older).to_pylist() if pc.any(older).as_py() else []
-
-
-def _joined(arrays: Iterable[pa.Array]) -> pa.Array:
-    found = [array for array in arrays if len(array)]
-    return pa.concat_arrays(found) if found else pa.array([], pa.string())

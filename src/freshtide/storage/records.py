@@ -18,6 +18,8 @@ class UpdateKind(StrEnum):
     """A derived table moved to a new cut."""
     REBUILD = "rebuild"
     """A table was computed anew as of the freshness it had."""
+    MERGE = "merge"
+    """A table of one row per key took in newer rows."""
     FLOW = "flow"
     """An ETL flow wrote it, together with its other targets."""
 
@@ -43,11 +45,13 @@ class Counts:
     late: int = 0
     flowed: int | None = None
     """Rows that went into the flow that loads the table; None: they went into the table."""
+    superseded: int = 0
+    """Rows that newer ones of their keys took the place of, before they came into the table or in it."""
 
     @property
     def filtered(self) -> int:
         """Rows that the table's own query left out."""
-        return self.read - self.loaded - self.diverted - self.rejected - self.late
+        return self.read - self.loaded - self.diverted - self.rejected - self.late - self.superseded
 
     @property
     def diverted(self) -> int:
@@ -71,6 +75,8 @@ class UpdateRecord:
     """Derived tables: the number of the last update of each direct source that is in it."""
     revised_from: int | None = None
     """Rows stamped from here on, which dependents may have used, are other ones than before; None: no row."""
+    left: int = 0
+    """Keys of a table of one row per key that have no row any more."""
 
     def to_metadata(self) -> dict[str, Any]:
         return {
@@ -81,9 +87,11 @@ class UpdateRecord:
             "definition": self.definition,
             "counts": [self.counts.read, self.counts.loaded, self.counts.rejected, self.counts.late],
             "flowed": self.counts.flowed,
+            "superseded": self.counts.superseded,
             "files": [[file.path, file.sha256, file.timestamp, file.rows, file.punctuation] for file in self.files],
             "sources": dict(self.sources),
             "revised_from": self.revised_from,
+            "left": self.left,
         }
 
     @classmethod
@@ -95,11 +103,19 @@ class UpdateRecord:
             freshness=data["freshness"],
             safe=data["safe"],
             definition=data["definition"],
-            counts=Counts(read=read, loaded=loaded, rejected=rejected, late=late, flowed=data.get("flowed")),
+            counts=Counts(
+                read=read,
+                loaded=loaded,
+                rejected=rejected,
+                late=late,
+                flowed=data.get("flowed"),
+                superseded=data.get("superseded", 0),
+            ),
             files=tuple(
                 LoadedFile(path=path, sha256=sha256, timestamp=timestamp, rows=rows, punctuation=punctuation)
                 for path, sha256, timestamp, rows, punctuation in data["files"]
             ),
             sources=data["sources"],
             revised_from=data["revised_from"],
+            left=data.get("left", 0),
         )
