@@ -9,7 +9,8 @@ rows stamped up to F. Two questions follow, answered here for every shape of gra
 - `reach(table, cut)`: the freshness that an update to `cut` gives. It is the cut itself, except for views
   that emit closed buckets only: they move from one closing of a bucket to the next.
 
-With a base table the rows up to the cut are final: `closed_before = cut + 1`. A row of a view stamped t, in
+With a base table the rows up to the cut are final: `closed_before = cut + 1`. In an update table any row may be
+superseded at any time, so nothing is final there: its past is gone. A row of a view stamped t, in
 buckets of grain g and with lookback L, depends on source rows stamped in `[floor(t) - L, floor(t) + g + L)`,
 so it is final once the sources are final up to there. All instants are whole microseconds; None stands for
 "nothing is final".
@@ -34,6 +35,8 @@ class Cuts:
     def closed_before(self, name: str, cut: int) -> int | None:
         """Rows of the table stamped before this are the same as of `cut` and as of any later cut."""
         table = self.tables[name]
+        if table.updates is not None:
+            return None
         if table.is_base:
             return cut + 1
         reach_back = self._reach_back(table)
@@ -82,6 +85,8 @@ class Cuts:
         The table as of `cut` is then its rows stamped before `closed_before(table, cut)`.
         """
         table = self.tables[name]
+        if table.updates is not None:
+            return False
         if table.is_base or table.emits_closed_buckets:
             return True
         return table.maintain is Maintenance.APPEND and table.exact_time
@@ -101,7 +106,7 @@ class Cuts:
     def bounded(self, name: str) -> bool:
         """Whether a row depends only on source rows within the lookback of its own bucket."""
         table = self.tables[name]
-        if table.maintain is Maintenance.FULL:
+        if table.maintain in (Maintenance.FULL, Maintenance.LATEST):
             return False
         joins = table.maintain is Maintenance.APPEND and table.linear and reference_count(table.query) > 1
         return not joins or table.lookback is not None
@@ -116,7 +121,7 @@ class Cuts:
 
     def _reach_back(self, table: Table) -> int | None:
         """How long a row stays open after its sources have passed it; None: for ever."""
-        if table.maintain is Maintenance.FULL:
+        if table.maintain in (Maintenance.FULL, Maintenance.LATEST):
             return None
         if table.maintain is Maintenance.APPEND:
             if table.exact_time:

@@ -20,6 +20,8 @@ from freshtide.project.groups import group_problems
 from freshtide.project.outputs import BuiltTable, TableError
 from freshtide.project.settings import Settings
 from freshtide.project.sources import ResolvedTable, resolve_sources
+from freshtide.project.streamfeed import shared_addresses
+from freshtide.project.updatetables import latest_view, update_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
                 problems.append(Problem(message=error.message, origin=origin, way_out=error.way_out))
     tables = {name: table.table for name, table in built.items()}
     problems += group_problems(tables, declarations.feeds.values())
+    problems += shared_addresses(declarations.feeds.values())
     flows = tuple(declarations.flows.values())
     loads = flows_that_load(declarations)
     problems += flow_table_problems(flows, declarations.tables, loads=loads, spoiled=declarations.spoiled)
@@ -92,10 +95,11 @@ def _table_sources(table: ResolvedTable) -> tuple[str, ...]:
 
 
 def _built(table: ResolvedTable, declarations: Declarations, built: Mapping[str, BuiltTable]) -> BuiltTable:
+    keeps_latest = bool(table.declared.properties.update_key)
     if table.declared.kind is TableKind.STREAMING_TABLE:
         (feed,) = table.sources
-        return base_table(table, declarations.feeds[feed.lower()])
-    return derived_table(table, built)
+        return (update_table if keeps_latest else base_table)(table, declarations.feeds[feed.lower()])
+    return (latest_view if keeps_latest else derived_table)(table, built)
 
 
 def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[Problem]:
@@ -103,9 +107,9 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
     for feed in declarations.feeds.values():
         if feed.name not in read:
             yield Problem(
-                message=f"No table reads the feed '{feed.name}', so its files are not loaded.",
+                message=f"No table reads the feed '{feed.name}', so its {_content(feed)} are not loaded.",
                 origin=feed.origin,
-                way_out=f"Write CREATE STREAMING TABLE name AS SELECT * FROM STREAM {feed.name}.",
+                way_out=f"Write CREATE STREAMING TABLE name {_needed(feed)}AS SELECT * FROM STREAM {feed.name}.",
             )
     for table in tables.values():
         asked = declarations.tables[table.name.lower()].properties.maintain
@@ -115,6 +119,15 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
                 origin=table.origin,
                 way_out="Say so with maintain = 'full' if that is meant.",
             )
+
+
+def _content(feed: Feed) -> str:
+    return "files" if feed.stream is None else "rows"
+
+
+def _needed(feed: Feed) -> str:
+    """What a table of the feed has to say beside its query."""
+    return "" if feed.stream is None else "TBLPROPERTIES ('update_key' = '...') "
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -21,7 +21,12 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
     """The base table that was declared, or a TableError."""
     declared = resolved.declared
     properties = declared.properties
-    _refuse_view_settings(declared)
+    refuse_view_settings(declared, own=Maintenance.APPEND)
+    if feed.stream is not None:
+        raise TableError(
+            f"The streaming table '{declared.name}' appends the files of a feed, but '{feed.name}' brings single rows.",
+            way_out="Declare 'update_key', so that each row supersedes the one before it, or let it bring files.",
+        )
     if properties.flow is not None and properties.update_group is not None:
         raise TableError(
             f"'{declared.name}' is loaded by a flow, so it cannot be in the update group '{properties.update_group}'.",
@@ -31,8 +36,8 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         # What a function does with the time column cannot be seen; it is checked when the rows come.
         time_column, columns = properties.time_column or feed.time_column, None
     else:
-        shape = _row_wise_shape(declared, declared.query, resolved, feed)
-        time_column, columns = _passed_on(shape, declared, feed), shape.columns
+        shape = row_wise_shape(declared, declared.query, resolved, feed)
+        time_column, columns = passed_on(shape, declared, feed), shape.columns
     if properties.flow is not None:
         # What comes out of a flow is known when Spark has looked at it.
         columns = None
@@ -59,10 +64,11 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
     return BuiltTable(table=table, columns=columns)
 
 
-def _refuse_view_settings(declared: DeclaredTable) -> None:
+def refuse_view_settings(declared: DeclaredTable, *, own: Maintenance) -> None:
+    """Refuse what is said of the way that views are maintained; `own` is the only way of this kind of table."""
     properties = declared.properties
     said = {
-        "maintain": properties.maintain not in (None, Maintenance.APPEND),
+        "maintain": properties.maintain not in (None, own),
         "grain": properties.grain is not None,
         "lookback": properties.lookback is not None,
         "emit": properties.emit is not None,
@@ -75,13 +81,9 @@ def _refuse_view_settings(declared: DeclaredTable) -> None:
             )
 
 
-def _row_wise_shape(declared: DeclaredTable, query: ParsedQuery, resolved: ResolvedTable, feed: Feed) -> Shape:
-    if generator := _generator(query.expression):
-        raise TableError(
-            f"The streaming table '{declared.name}' makes several rows of one with {generator}, "
-            "but every row of a feed must be accounted for.",
-            way_out=f"Load the rows as they are, and use {generator} in a materialized view.",
-        )
+def row_wise_shape(declared: DeclaredTable, query: ParsedQuery, resolved: ResolvedTable, feed: Feed) -> Shape:
+    """The shape of a query that makes at most one row of each row of the feed, or a TableError."""
+    refuse_generators(declared, query)
     source = SourceShape(time_column=feed.time_column, columns=feed.column_names)
     shape = shape_of(query, dict.fromkeys(resolved.names, source), time_column=declared.properties.time_column)
     if not shape.linear:
@@ -92,12 +94,22 @@ def _row_wise_shape(declared: DeclaredTable, query: ParsedQuery, resolved: Resol
     return shape
 
 
+def refuse_generators(declared: DeclaredTable, query: ParsedQuery) -> None:
+    """Refuse functions that make several rows of one."""
+    if generator := _generator(query.expression):
+        raise TableError(
+            f"The streaming table '{declared.name}' makes several rows of one with {generator}, "
+            "but every row of a feed must be accounted for.",
+            way_out=f"Load the rows as they are, and use {generator} in a materialized view.",
+        )
+
+
 def _why(shape: Shape) -> str:
     # The reason of a local shape says what was recognised, not what is missing.
     return "" if shape.local else f": {shape.reason}"
 
 
-def _passed_on(shape: Shape, declared: DeclaredTable, feed: Feed) -> str:
+def passed_on(shape: Shape, declared: DeclaredTable, feed: Feed) -> str:
     """The output column that holds the time of the feed."""
     if shape.time_column is None or shape.grain != INSTANT or not shape.exact_time:
         raise TableError(

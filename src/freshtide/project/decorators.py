@@ -85,6 +85,11 @@ def table(
     partition_by: str | Sequence[str] | None = ...,
     update_group: str | None = ...,
     flow: str | None = ...,
+    update_key: str | Sequence[str] | None = ...,
+    key_order: str | None = ...,
+    window: DurationText | None = ...,
+    slide: DurationText | None = ...,
+    windows: str | None = ...,
     comment: str | None = ...,
 ) -> Callable[[FunctionT], FunctionT]: ...
 
@@ -102,11 +107,17 @@ def table(
     partition_by: str | Sequence[str] | None = None,
     update_group: str | None = None,
     flow: str | None = None,
+    update_key: str | Sequence[str] | None = None,
+    key_order: str | None = None,
+    window: DurationText | None = None,
+    slide: DurationText | None = None,
+    windows: str | None = None,
     comment: str | None = None,
 ) -> FunctionT | Callable[[FunctionT], FunctionT]:
     """Make a base table of a function from the rows of a feed, which are its only parameter.
 
-    Without `feed` the parameter is called like the feed. The function works row by row.
+    Without `feed` the parameter is called like the feed. The function works row by row. With `window` it works on
+    the rows of windows instead.
     """
     collector = _active("@table")
     settings = {
@@ -117,6 +128,11 @@ def table(
         "partition_by": partition_by,
         "update_group": update_group,
         "flow": flow,
+        "update_key": update_key,
+        "key_order": key_order,
+        "window": window,
+        "slide": slide,
+        "windows": windows,
         "comment": comment,
     }
 
@@ -147,6 +163,7 @@ def materialized_view(
     emit: str | None = ...,
     partition_by: str | Sequence[str] | None = ...,
     update_group: str | None = ...,
+    update_key: str | Sequence[str] | None = ...,
     comment: str | None = ...,
 ) -> Callable[[FunctionT], FunctionT]: ...
 
@@ -167,6 +184,7 @@ def materialized_view(
     emit: str | None = None,
     partition_by: str | Sequence[str] | None = None,
     update_group: str | None = None,
+    update_key: str | Sequence[str] | None = None,
     comment: str | None = None,
 ) -> FunctionT | Callable[[FunctionT], FunctionT]:
     """Make a derived table of a function from the tables that its parameters are called after."""
@@ -182,6 +200,7 @@ def materialized_view(
         "emit": emit,
         "partition_by": partition_by,
         "update_group": update_group,
+        "update_key": update_key,
         "comment": comment,
     }
 

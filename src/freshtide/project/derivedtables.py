@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.tables import Emit, FunctionQuery, Maintenance, Table
+from freshtide.project.declarations import DeclaredTable
 from freshtide.project.maintenance import MaintenanceError, MaintenancePlan, SourceFacts, opaque_shape, plan_maintenance
 from freshtide.project.outputs import BuiltTable, TableError, check_partition_columns, core_query
 from freshtide.project.shapes import Shape, SourceShape, shape_of
@@ -17,13 +18,9 @@ def derived_table(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> B
     """The derived table that was declared, or a TableError. Its sources are among those built."""
     declared = resolved.declared
     properties = declared.properties
-    if properties.flow is not None:
-        raise TableError(
-            f"'flow' is for streaming tables, and '{declared.name}' is a materialized view.",
-            way_out="Take it out.",
-        )
+    refuse_feed_settings(declared)
     if isinstance(declared.query, ParsedQuery):
-        _refuse_nondeterminism(declared.name, declared.query)
+        refuse_nondeterminism(declared.name, declared.query)
     tables = {name: other.table for name, other in built.items()}
     shape = _shape(resolved, built)
     check_partition_columns(declared, shape.columns)
@@ -52,7 +49,20 @@ def derived_table(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> B
     return BuiltTable(table=table, columns=shape.columns)
 
 
-def _refuse_nondeterminism(name: str, query: ParsedQuery) -> None:
+def refuse_feed_settings(declared: DeclaredTable) -> None:
+    """Refuse what is said of the way that the rows of a feed go."""
+    properties = declared.properties
+    said = {"flow": properties.flow, "key_order": properties.key_order, "window": properties.window}
+    for key, value in said.items():
+        if value is not None:
+            raise TableError(
+                f"'{key}' is for streaming tables, and '{declared.name}' is a materialized view.",
+                way_out="Take it out.",
+            )
+
+
+def refuse_nondeterminism(name: str, query: ParsedQuery) -> None:
+    """Refuse functions whose result changes without the sources changing."""
     for function in nondeterministic_functions(query.expression):
         raise TableError(
             f"The materialized view '{name}' uses {function}(): its result would change without its sources changing.",
@@ -67,7 +77,8 @@ def _plan(shape: Shape, resolved: ResolvedTable, tables: Mapping[str, Table]) ->
     facts = {
         source: SourceFacts(
             appends_only=cuts.appends_only(source),
-            revisable_forever=tables[source].maintain is Maintenance.FULL,
+            revisable_forever=tables[source].maintain in (Maintenance.FULL, Maintenance.LATEST),
+            keeps_latest=tables[source].maintain is Maintenance.LATEST,
         )
         for source in resolved.sources
     }

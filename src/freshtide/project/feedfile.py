@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.core.durations import format_duration, parse_duration
-from freshtide.core.errors import DurationError, FreshtideError, Problem, TimestampError, suggestion
+from freshtide.core.errors import DurationError, FreshtideError, Problem, TimestampError
 from freshtide.core.instants import micros_of, parse_instant, seconds
 from freshtide.core.tables import (
     Column,
@@ -22,8 +22,10 @@ from freshtide.core.tables import (
     TimestampFrom,
 )
 from freshtide.feeds import NamePatternError, TimeFormatError, check_feed
-from freshtide.project.columns import UNKNOWN, read_schema
+from freshtide.project.columns import read_schema
 from freshtide.project.names import name_fault
+from freshtide.project.streamfeed import is_stream, read_stream
+from freshtide.project.timecolumns import find_time_column
 from freshtide.project.validation import (
     Duration,
     Place,
@@ -38,12 +40,12 @@ from freshtide.project.validation import (
 
 _FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
 _CSV_ONLY = ("header", "delimiter", "quote", "escape", "null_value", "multiline")
-_TIME_TYPES = ("timestamp", "timestamp_ltz", "timestamp_ntz", "date")
-_FORMATTED_TIME_TYPES = ("string", "int", "bigint", "double")
 
 
 def read_feed(values: object, place: Place, *, default_name: str | None = None) -> tuple[Feed | None, list[Problem]]:
     """The feed, or None and everything that is wrong with it."""
+    if is_stream(values):
+        return read_stream(values, place, default_name=default_name, of_files=_WrittenFeed.model_fields)
     written, problems = check(_WrittenFeed, values, place)
     columns: tuple[Column, ...] = ()
     if isinstance(values, Mapping) and "schema" in values:
@@ -54,7 +56,7 @@ def read_feed(values: object, place: Place, *, default_name: str | None = None) 
         return None, problems or [_at(place, "name", "'name' is missing.", "Give the feed a name.")]
     if misnamed := name_fault(name):
         problems.append(_at(place, "name", *misnamed))
-    time_column, time_problems = _time_column(written, columns, place)
+    time_column, time_problems = find_time_column(written.time_column, columns, written.time_format, place)
     problems += time_problems + _misplaced_options(written, place) + _rhythm_problems(written, place)
     if problems:
         return None, problems
@@ -102,31 +104,6 @@ def _feed(written: _WrittenFeed, name: str, columns: tuple[Column, ...], time_co
         null_value=written.null_value,
         origin=place(()),
     )
-
-
-def _time_column(written: _WrittenFeed, columns: tuple[Column, ...], place: Place) -> tuple[str, list[Problem]]:
-    """The time column in the schema's spelling."""
-    if not columns:
-        return written.time_column, []
-    by_name = {column.name.lower(): column for column in columns}
-    column = by_name.get(written.time_column.lower())
-    if column is None:
-        message = f"The time column '{written.time_column}' is not in the schema."
-        way_out = suggestion(written.time_column, (column.name for column in columns))
-        return written.time_column, [_at(place, "time_column", message, way_out)]
-    if column.type in (*_TIME_TYPES, UNKNOWN):
-        return column.name, []
-    if column.type not in _FORMATTED_TIME_TYPES:
-        message = f"The time column '{column.name}' is of type {column.type}, which holds no time."
-        return column.name, [_at(place, "time_column", message, "Declare it as timestamp or date.")]
-    if written.time_format is None:
-        message = f"The time column '{column.name}' is of type {column.type}, and how it is written is not said."
-        way_out = (
-            "Declare it as timestamp, or give time_format: epoch_seconds, epoch_millis or a Spark datetime "
-            "pattern like yyyy-MM-dd HH:mm:ss."
-        )
-        return column.name, [_at(place, "time_column", message, way_out)]
-    return column.name, []
 
 
 def _misplaced_options(written: _WrittenFeed, place: Place) -> list[Problem]:

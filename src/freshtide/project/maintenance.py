@@ -24,6 +24,8 @@ class SourceFacts:
     """Whether its rows, once there, stay as they are."""
     revisable_forever: bool
     """Whether no row of it is ever final: maintained in full, or by append without exact times or lookback."""
+    keeps_latest: bool = False
+    """Whether it keeps the newest row of each key only: no row of it is ever final, and its past is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,11 @@ def plan_maintenance(
             plan = case.partitions()
         case Maintenance.FULL:
             plan = case.full("as declared")
+        case Maintenance.LATEST:
+            raise MaintenanceError(
+                f"The view '{name}' cannot keep the newest row of each key: it does not say what the key is.",
+                way_out="Declare 'update_key' instead of 'maintain'.",
+            )
     if emit is Emit.CLOSED:
         _check_closing(plan, name)
     return plan
@@ -103,10 +110,8 @@ class _Case:
 
     def inferred(self) -> MaintenancePlan:
         shape = self.shape
-        if shape.time_column is None:
-            return self.full(shape.reason)
-        if forever := self._never_final:
-            return self.full(f"no row of its source '{forever}' is ever final")
+        if against := self._against_pieces():
+            return self.full(against)
         has_buckets = shape.local or self.lookback is not None
         appends = self._revised is None and not (self.wants_buckets and has_buckets)
         if appends and (self._is_instant or (shape.linear and shape.exact_time)):
@@ -198,6 +203,11 @@ class _Case:
         """The first source, by name, whose rows are never final."""
         return min((name for name, facts in self.sources.items() if facts.revisable_forever), default=None)
 
+    @property
+    def _without_past(self) -> str | None:
+        """The first source, by name, that is an update table."""
+        return min((name for name, facts in self.sources.items() if facts.keeps_latest), default=None)
+
     def _with_time(self, wanted: Maintenance) -> Shape:
         if self.shape.time_column is None:
             raise MaintenanceError(
@@ -214,6 +224,16 @@ class _Case:
                 "ever final.",
                 way_out=f"Leave 'maintain' out, or maintain '{forever}' other than in full.",
             )
+
+    def _against_pieces(self) -> str | None:
+        """Why the view can only be computed as a whole, whatever else its query is like."""
+        if latest := self._without_past:
+            return f"its source '{latest}' keeps only the newest row of each key, so its past is gone"
+        if self.shape.time_column is None:
+            return self.shape.reason
+        if forever := self._never_final:
+            return f"no row of its source '{forever}' is ever final"
+        return None
 
     def _against_append(self) -> str:
         if self.shape.local:

@@ -247,7 +247,7 @@ def _grouped(select: exp.Select, scope: Scope, relation: Relation) -> Relation:
     ):
         return _timeless(relation).refused(local="grouping sets leave the time out of some rows")
     if not group.args.get("all"):
-        keys = [carrier for key in _keys(select, group) if (carrier := carrier_of(key, scope)) is not None]
+        keys = [carrier for key in group_keys(select, group) if (carrier := carrier_of(key, scope)) is not None]
         columns = tuple(_if(output, _is_determined(output.time, keys)) for output in relation.columns)
         relation = replace(relation, columns=columns)
     if not any(output.time for output in relation.columns):
@@ -255,7 +255,7 @@ def _grouped(select: exp.Select, scope: Scope, relation: Relation) -> Relation:
     return relation
 
 
-def _keys(select: exp.Select, group: exp.Group) -> Iterator[exp.Expr]:
+def group_keys(select: exp.Select, group: exp.Group) -> Iterator[exp.Expr]:
     """The expressions grouped by, with ordinals and aliases looked up."""
     aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
     for key in group.expressions:
