@@ -11,13 +11,13 @@ from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.flows.commits import finish_interrupted
 from freshtide.spark.flows.loads import LoadingFlows
-from freshtide.spark.loading import UnreadableFilesError
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks, start_session
 from freshtide.spark.spreading import spread_over_cluster
 from freshtide.spark.states import TableStates
+from freshtide.spark.unreadable import UnreadableFilesError
 
 __all__ = [
     "Audit",

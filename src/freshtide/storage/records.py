@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from freshtide.core.files import FeedFile, FileState
+
 # Before every timestamp: a revision from here on concerns all rows.
 BEGINNING = -(2**62)
 
@@ -33,6 +35,16 @@ class LoadedFile:
     timestamp: float | None
     rows: int | None
     punctuation: bool = False
+
+    @classmethod
+    def of(cls, file: FeedFile) -> LoadedFile:
+        return cls(
+            path=file.path,
+            sha256=file.sha256,
+            timestamp=file.timestamp,
+            rows=file.rows,
+            punctuation=file.state is FileState.PUNCTUATION,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

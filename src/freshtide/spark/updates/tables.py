@@ -23,18 +23,22 @@ def identity(table: Table) -> tuple[tuple[str, ...], str]:
 
 
 class LatestTables:
-    """Tables of one row per key by name."""
+    """Tables of one row per key by name, and by another key that their rows are looked up by."""
 
     def __init__(self, tables: Mapping[str, Table], store: Store) -> None:
         self._tables = tables
         self._store = store
-        self._opened: dict[str, LatestTable] = {}
+        self._opened: dict[tuple[str, tuple[str, ...]], LatestTable] = {}
         self._lock = threading.Lock()
 
     def __getitem__(self, name: str) -> LatestTable:
+        return self.by(identity(self._tables[name])[0], name)
+
+    def by(self, key: tuple[str, ...], name: str) -> LatestTable:
+        """A table with its rows by a key that may be a part of its own: several of them can have the same."""
         with self._lock:
-            if name not in self._opened:
-                key, time_column = identity(self._tables[name])
+            if (name, key) not in self._opened:
+                _, time_column = identity(self._tables[name])
                 stored = self._store.table(name, time_column=time_column)
-                self._opened[name] = LatestTable(stored, key=key, time_column=time_column)
-            return self._opened[name]
+                self._opened[name, key] = LatestTable(stored, key=key, time_column=time_column)
+            return self._opened[name, key]

@@ -22,6 +22,7 @@ from freshtide.spark.updates.tables import LatestTables, identity
 from freshtide.storage import (
     BEGINNING,
     Change,
+    LatestTable,
     Merge,
     Snapshot,
     UpdateKind,
@@ -114,7 +115,7 @@ class LatestViewMaintainer:
             return None
         seen = {source: record.sources.get(source, 0) for source in self._table.sources}
         for source, number in seen.items():
-            for later in self._latest[source].stored.records_since(number):
+            for later in self._source(source).stored.records_since(number):
                 if later.left or later.kind is UpdateKind.REBUILD:
                     return None
         return seen
@@ -129,7 +130,7 @@ class LatestViewMaintainer:
 
     def _changed(self, seen: Mapping[str, int], number: int) -> _NewRows:
         changed = all_of(
-            self._latest[source].changed_since(snapshot, seen[source])
+            self._source(source).changed_since(snapshot, seen[source])
             for source in self._table.sources
             if (snapshot := self._states.pin(source)) is not None
         )
@@ -139,11 +140,15 @@ class LatestViewMaintainer:
         merge = self._own.merge(rows, number=number, leaving=leaving)
         return _NewRows(merge=merge, schema=rows.schema, replace_all=False)
 
+    def _source(self, name: str) -> LatestTable:
+        """A source by the key of the view, which can be a part of its own: then the youngest of several rows counts."""
+        return self._latest.by(self._key, name)
+
     def _rows_of(self, source: str, keys: pa.Array) -> DataFrame:
         """The rows of a source that have one of these keys."""
         session, snapshot = self._states.session, self._states.pin(source)
         if snapshot is None:
             return self._states.newest(source)
         schema = schema_of(snapshot)
-        rows = self._latest[source].rows_of(snapshot, keys)
+        rows = self._source(source).rows_of(snapshot, keys)
         return session.createDataFrame(rows, schema=schema) if rows.num_rows else empty_frame(session, schema)

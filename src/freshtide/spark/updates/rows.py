@@ -1,0 +1,101 @@
+"""Rows of a feed as tuples of an update stream, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from freshtide.core.files import FeedFile
+from freshtide.updates.tuples import StreamTuple
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """A row that is kept aside."""
+
+    file: str
+    content: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows of one file, in their order: their keys, their times, and all other values by column."""
+
+    file: FeedFile
+    keys: Sequence[Hashable]
+    times: Sequence[float]
+    columns: Sequence[Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def only(self, places: Sequence[int]) -> Rows:
+        return Rows(
+            file=self.file,
+            keys=[self.keys[place] for place in places],
+            times=[self.times[place] for place in places],
+            columns=[[column[place] for place in places] for column in self.columns],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowShape:
+    """Which columns of a feed's rows are the key; the others are the values of a tuple.
+
+    Columns that the feed gains while rows wait are one more value: a queue has as many columns as it began with.
+    """
+
+    columns: tuple[str, ...]
+    """Those that the feed declares."""
+    key: tuple[str, ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(name for name in self.columns if name not in self.key)
+
+    @property
+    def width(self) -> int:
+        """The number of values of a tuple."""
+        return len(self.values) + 1
+
+    def keys(self, rows: pa.Table) -> list[Hashable]:
+        """The key of each row; None where a part of it is missing."""
+        parts = [rows.column(name).to_pylist() for name in self.key]
+        if len(parts) == 1:
+            return parts[0]
+        return [None if None in key else key for key in zip(*parts, strict=True)]
+
+    def value_columns(self, rows: pa.Table) -> list[list[Any]]:
+        declared = [rows.column(name).to_pylist() for name in self.values]
+        gained = [name for name in rows.column_names if name not in self.columns]
+        if not gained:
+            return [*declared, [()] * rows.num_rows]
+        return [*declared, list(zip(*(rows.column(name).to_pylist() for name in gained), strict=True))]
+
+    def table(self, tuples: Sequence[StreamTuple], schema: pa.Schema) -> pa.Table:
+        """Tuples as rows again, with the columns of the feed as they are now."""
+        keys = [item.key for item in tuples] if len(self.key) == 1 else [tuple(item.key) for item in tuples]  # type: ignore[call-overload]
+        by_name: dict[str, list[Any]] = {}
+        for place, name in enumerate(self.key):
+            by_name[name] = keys if len(self.key) == 1 else [key[place] for key in keys]
+        for place, name in enumerate(self.values):
+            by_name[name] = [item.values[place] for item in tuples]
+        gained = [name for name in schema.names if name not in self.columns]
+        for place, name in enumerate(gained):
+            by_name[name] = [_nth(item.values[-1], place) for item in tuples]
+        return pa.table({name: pa.array(by_name[name], schema.field(name).type) for name in schema.names}, schema)
+
+    def written(self, key: Hashable, values: Sequence[Any]) -> str:
+        """A row in words."""
+        parts = [key] if len(self.key) == 1 else list(key or (None,) * len(self.key))  # type: ignore[call-overload]
+        named = {**dict(zip(self.key, parts, strict=True)), **dict(zip(self.values, values, strict=False))}
+        return json.dumps({name: named[name] for name in self.columns}, default=str)
+
+
+def _nth(values: Any, place: int) -> Any:
+    return values[place] if place < len(values) else None

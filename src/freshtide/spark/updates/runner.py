@@ -1,0 +1,173 @@
+"""The updates of one update table: a micro-batch out of its queue, through its query, into the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from freshtide.core.errors import FreshtideError
+from freshtide.core.files import FeedFile
+from freshtide.core.instants import micros
+from freshtide.core.tables import Column, Feed, Table
+from freshtide.spark.queries import evaluate
+from freshtide.spark.rejects import REJECTS
+from freshtide.spark.schemas import arrow_schema_of, feed_schema
+from freshtide.spark.updates.intake import read_files
+from freshtide.spark.updates.listeners import Listeners
+from freshtide.spark.updates.rows import Reject, RowShape
+from freshtide.spark.updates.stream import Settlement, UpdateStream
+from freshtide.spark.updates.tables import LatestTables, identity
+from freshtide.storage import (
+    BEGINNING,
+    Change,
+    Counts,
+    LoadedFile,
+    Merge,
+    Snapshot,
+    Store,
+    UpdateKind,
+    UpdateRecord,
+)
+from freshtide.updates.batching import BatchSizes
+from freshtide.updates.tuples import StreamTuple
+
+# Rows go through the driver as Arrow; more at once would gain nothing.
+_LARGEST_BATCH = 100_000
+
+
+class LostColumnError(FreshtideError):
+    """A query that does not hand on what tells the rows of an update table apart."""
+
+    def __init__(self, table: Table, column: str) -> None:
+        super().__init__(
+            f"The query of '{table.name}' gives no column '{column}', and without it no row can replace another.",
+            way_out=f"Let it return '{column}' as it is.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A micro-batch that has been committed, and the files that it is done with."""
+
+    snapshot: Snapshot
+    files: tuple[FeedFile, ...]
+
+
+class UpdateTableRunner:
+    """Serves one update table, for as long as the warehouse is at work."""
+
+    def __init__(
+        self,
+        table: Table,
+        feed: Feed,
+        stream: UpdateStream,
+        shape: RowShape,
+        *,
+        store: Store,
+        latest: LatestTables,
+        definition: str,
+        clock: Callable[[], float],
+        listeners: Listeners,
+    ) -> None:
+        self.table = table
+        self.feed = feed
+        self.stream = stream
+        self._shape = shape
+        self._own = latest[table.name]
+        self._rejects = store.table(f"{table.name}__rejects")
+        self._definition = definition
+        self._clock = clock
+        self._listeners = listeners
+        self._sizes = BatchSizes(most=_LARGEST_BATCH)
+
+    def take_in(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> None:
+        """Read files and let their rows wait."""
+        for rows, unfit in read_files(session, self.feed, extra, files, self._shape):
+            self.stream.take_in(rows, unfit)
+
+    def update(self, session: SparkSession, extra: tuple[Column, ...]) -> Merged | None:
+        """Process the keys that are served next; None if nothing is to be done."""
+        if self.stream.is_quiet:
+            return None
+        begun = self._clock()
+        batch = self.stream.take(self._sizes.size(self.stream.pending.residents), begun)
+        settlement = self.stream.settlement(batch)
+        try:
+            snapshot = self._process(session, batch, settlement, extra)
+        except BaseException:
+            self.stream.give_back(batch)
+            raise
+        self.stream.settle(settlement, batch)
+        if batch:
+            self._measured(len(batch), self._clock() - begun)
+        return Merged(snapshot=snapshot, files=settlement.files)
+
+    def _measured(self, keys: int, seconds: float) -> None:
+        self._sizes.observe(keys, seconds)
+        self.stream.queue.cost.observe(keys, seconds)
+
+    def _process(
+        self, session: SparkSession, batch: list[StreamTuple], settlement: Settlement, extra: tuple[Column, ...]
+    ) -> Snapshot:
+        current = self._own.stored.snapshot
+        number = (current.number if current else 0) + 1
+        self._rejects.roll_back(number - 1, at=self._clock())
+        rows = self._result(session, batch, extra)
+        merge = self._own.merge(rows, number=number)
+        record = self._record(number, current, merge, settlement)
+        self._keep_aside(settlement.rejects, record)
+        change = Change(record=record, at=self._clock(), schema=rows.schema, add=merge.add, remove=merge.remove)
+        snapshot = self._own.stored.commit(change)
+        self._listeners.tell(self.table.name, merge.rows)
+        return snapshot
+
+    def _result(self, session: SparkSession, batch: list[StreamTuple], extra: tuple[Column, ...]) -> pa.Table:
+        """What the table's query gives over the rows of a batch."""
+        schema = feed_schema(self.feed, extra)
+        rows = self._shape.table(batch, arrow_schema_of(schema))
+        result = evaluate(session, self.table.query, [session.createDataFrame(rows, schema=schema)]).toArrow()
+        key, time_column = identity(self.table)
+        for column in (*key, time_column):
+            if column not in result.column_names:
+                raise LostColumnError(self.table, column)
+        return result
+
+    def _record(self, number: int, current: Snapshot | None, merge: Merge, settlement: Settlement) -> UpdateRecord:
+        before = current.freshness if current else None
+        stamps = [before, None if settlement.timestamp is None else micros(settlement.timestamp)]
+        freshness = max((stamp for stamp in stamps if stamp is not None), default=None)
+        counts = Counts(
+            read=settlement.read,
+            loaded=merge.rows.num_rows - merge.replaced,
+            rejected=len(settlement.rejects),
+            superseded=settlement.superseded + merge.replaced + merge.passed_by,
+        )
+        return UpdateRecord(
+            number=number,
+            kind=UpdateKind.MERGE,
+            freshness=freshness,
+            safe=freshness,
+            definition=self._definition,
+            counts=counts,
+            files=tuple(LoadedFile.of(file) for file in settlement.files),
+            revised_from=BEGINNING if current is not None and (merge.add or merge.remove) else None,
+        )
+
+    def _keep_aside(self, rejects: Sequence[Reject], record: UpdateRecord) -> None:
+        """Committed before the table: until that has landed they can be rolled back."""
+        if not rejects:
+            return
+        columns = {name: [getattr(reject, name) for reject in rejects] for name in REJECTS.names}
+        rows = pa.table(columns, schema=arrow_schema_of(REJECTS))
+        aside = UpdateRecord(
+            number=record.number,
+            kind=record.kind,
+            freshness=record.freshness,
+            safe=record.safe,
+            definition=record.definition,
+        )
+        files = tuple(self._rejects.write(rows, number=record.number))
+        self._rejects.commit(Change(record=aside, at=self._clock(), schema=rows.schema, add=files))
