@@ -6,6 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from freshtide.updates.pages import MemoryUse
+
 UNTAGGED = -1
 
 
@@ -40,6 +42,9 @@ class TupleQueue(Protocol):
 
     @property
     def counts(self) -> QueueCounts: ...
+
+    @property
+    def use(self) -> MemoryUse: ...
 
     def enqueue(self, item: StreamTuple, now: float) -> Sequence[int]:
         """Take a tuple in. The tags of the tuples that were dropped for it, as far as they had one.

@@ -1,0 +1,18 @@
+"""IN-PLACE: in the order of arrival of the oldest pending updates (Moga et al. 2009, section 5.2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from freshtide.core.updatestreams import KeyOrder
+from freshtide.updates.orders.order import Place
+
+
+class InPlace:
+    """A new value takes the place of the old one: best where all keys update equally often."""
+
+    name: ClassVar[KeyOrder] = KeyOrder.IN_PLACE
+    oldest_first: ClassVar[bool] = True
+
+    def place(self, resident: bool, gap: float, residents: int) -> Place:  # noqa: ARG002 - all keys are alike
+        return Place.STAY if resident else Place.TAIL

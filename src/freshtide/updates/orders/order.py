@@ -1,0 +1,28 @@
+"""What a key order decides."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import ClassVar, Protocol
+
+from freshtide.core.updatestreams import KeyOrder
+
+
+class Place(Enum):
+    """Where a key goes in the queue of keys when it updates."""
+
+    TAIL = auto()
+    STAY = auto()
+    FRONT = auto()
+
+
+class Order(Protocol):
+    """Decides at each update of a key which place it gets among the keys that wait."""
+
+    name: ClassVar[KeyOrder]
+    oldest_first: ClassVar[bool]
+    """Whether keys are served in the order in which their oldest pending updates arrived."""
+
+    def place(self, resident: bool, gap: float, residents: int) -> Place:
+        """`resident`: the key waits already. `gap`: the mean time between its updates. `residents`: keys that wait."""
+        ...

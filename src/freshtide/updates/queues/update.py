@@ -1,0 +1,117 @@
+"""The update queue: of each key the newest tuple, in the order of the keys (Moga et al. 2009, sections 4.1 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from freshtide.core.updatestreams import KeyOrder
+from freshtide.updates.keycells import KeyCells, KeyList
+from freshtide.updates.orders import ORDERS, Place
+from freshtide.updates.pages import (
+    NOWHERE,
+    ColumnKind,
+    MemoryUse,
+    PagedMemory,
+    PagePool,
+    TupleLayout,
+    TupleMemory,
+)
+from freshtide.updates.queues.stored import StoredQueue
+from freshtide.updates.statistics import KeyGaps, TupleCost
+from freshtide.updates.tuples import UNTAGGED, StreamTuple
+
+
+class UpdateQueue(StoredQueue):
+    """A tuple queue that keeps the newest tuple of each key, and serves the keys in one of three orders."""
+
+    def __init__(
+        self,
+        pool: PagePool,
+        values: Sequence[ColumnKind],
+        *,
+        order: KeyOrder = KeyOrder.LINECUTTING,
+        cost: TupleCost | None = None,
+        memory: Callable[[PagePool, TupleLayout], TupleMemory] = PagedMemory,
+    ) -> None:
+        super().__init__(values)
+        self.cost = cost or TupleCost()
+        self.gaps = KeyGaps()
+        self.cells = KeyCells()
+        self._order = ORDERS[order](self.cost)
+        self._queue = KeyList()
+        # Where keys are served oldest first the two orders are one.
+        self._waiting = self._queue if self._order.oldest_first else KeyList()
+        self._memory = memory(pool, TupleLayout(columns=("float", "float", "int", *values)))
+        self._times, self._since, self._tags, *self._values = self._memory.store.columns
+        self._residents = 0
+
+    @property
+    def use(self) -> MemoryUse:
+        return self._memory.use
+
+    def read(self) -> StreamTuple | None:
+        cell = self._queue.first
+        return None if cell is None else self._tuple(cell)
+
+    def dequeue(self, now: float) -> StreamTuple | None:  # noqa: ARG002 - keys are in order when they arrive
+        cell = self._queue.first
+        if cell is None:
+            return None
+        served = self._tuple(cell)
+        self._queue.remove(cell)
+        if self._waiting is not self._queue:
+            self._waiting.remove(cell)
+        self._memory.remove(cell)
+        self._residents -= 1
+        self.counts.dequeued += 1
+        return served
+
+    def __len__(self) -> int:
+        return self._residents
+
+    def oldest_pending(self) -> float | None:
+        cell = self._waiting.first
+        if cell is None:
+            return None
+        since: float = self._since[self._memory.locations[cell]]
+        return since
+
+    def _put(self, key: Hashable, time: float, values: Sequence[Any], tag: int, now: float) -> Sequence[int]:
+        cell = self.cells.numbers.get(key)
+        if cell is None:
+            cell = self.cells.add(key)
+        memory = self._memory
+        locations = memory.locations
+        location = locations[cell] if cell < len(locations) else NOWHERE
+        residents = self._residents
+        counts = self.counts
+        if location == NOWHERE:
+            location = memory.add(cell)
+            self._since[location] = now
+            self._residents = residents + 1
+            resident, superseded = False, UNTAGGED
+            if self._waiting is not self._queue:
+                self._waiting.append(cell)
+        else:
+            counts.superseded += 1
+            resident, superseded = True, self._tags[location]
+        counts.enqueued += 1
+        self._times[location] = time
+        self._tags[location] = tag
+        for column, value in zip(self._values, values, strict=True):
+            column[location] = value
+        place = self._order.place(resident, self.gaps.observe(cell, now), residents)
+        if place is not Place.STAY:
+            if resident:
+                self._queue.remove(cell)
+            if place is Place.TAIL:
+                self._queue.append(cell)
+            else:
+                self._queue.prepend(cell)
+        return () if superseded == UNTAGGED else (superseded,)
+
+    def _tuple(self, cell: int) -> StreamTuple:
+        location = self._memory.locations[cell]
+        values = tuple([column[location] for column in self._values])
+        return StreamTuple(self._times[location], self.cells.keys[cell], values, self._tags[location])
