@@ -65,7 +65,9 @@ def drive(
                 done = UpdateFinished(update.table, track, update.upto, update.upto, rng.expovariate(1.0))
                 events.append(replace(done, revised=update.rebuild))
         for _ in range(rng.randrange(3)):
-            events.append(DataArrived(table=rng.choice(bases), timestamp=math.floor(now - 5.0 * rng.random())))
+            arrival = DataArrived(table=rng.choice(bases), timestamp=math.floor(now - 5.0 * rng.random()))
+            # Every third or so was noticed some time after it had arrived.
+            events.append(replace(arrival, at=now - 0.1 * arrival.timestamp % 3.0) if started % 3 == 0 else arrival)
         if rng.random() < 0.1:
             name = rng.choice(names)
             requests: list[Event] = [TablePaused(name), TableResumed(name), RebuildRequested(name)]
@@ -141,6 +143,26 @@ def test_reservations_and_modes_replay_to_the_same_commands(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
         drive(path, beginning, seed, steps=60, reach=whole_minutes)
+        found, begun = replay_trace(path), last_beginning(path)
+    assert (found.difference, found.decisions) == (None, 60)
+    assert begun == beginning
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    tables=graphs(), tracks=st.integers(1, 3), policy=POLICIES | ADAPTIVE.map(adaptive_policy), seed=st.integers(0, 99)
+)
+def test_update_streams_replay_to_the_same_commands(
+    tables: tuple[ScheduledTable, ...], tracks: int, policy: Policy, seed: int
+) -> None:
+    fed = {"b0"}
+    for table in tables:
+        fed |= {table.name} if fed.intersection(table.sources) else set()
+    streams = tuple(replace(table, update_stream=table.name in fed) for table in tables)
+    beginning = Beginning(tables=streams, tracks=tracks, policy=replace(policy, seed=seed), retry=RetryPolicy())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        drive(path, beginning, seed, steps=60, reach=lambda _, cut: cut)
         found, begun = replay_trace(path), last_beginning(path)
     assert (found.difference, found.decisions) == (None, 60)
     assert begun == beginning

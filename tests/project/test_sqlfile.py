@@ -99,9 +99,9 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
     [
         (
             "'priorty' = '2'",
-            "There is no setting 'priorty'. Did you mean 'priority'? Known: comment, emit, flow, grain, lookback, "
-            "maintain, partition_by, period, priority, target_lag, time_column, "
-            "update_group.",
+            "There is no setting 'priorty'. Did you mean 'priority'? Known: comment, emit, flow, grain, "
+            "key_order, lookback, maintain, partition_by, period, priority, slide, target_lag, time_column, "
+            "update_group, update_key, window, windows.",
         ),
         ("'priority' = 'high'", "'high' is not a priority. A priority is a number above zero."),
         ("'priority' = '0'", "'0' is not a priority. A priority is a number above zero."),
@@ -111,7 +111,7 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
         ),
         (
             "'maintain' = 'apend'",
-            "'apend' is not a way to maintain a table. Did you mean 'append'? Known: append, full, partitions.",
+            "'apend' is not a way to maintain a table. Did you mean 'append'? Known: append, full, latest, partitions.",
         ),
         ("'emit' = 'close'", "'close' is not a way to emit buckets. Did you mean 'closed'? Known: all, closed."),
         (

@@ -72,6 +72,10 @@ class TableGraph(Mapping[str, Table]):
     def for_feed(self, feed: str) -> tuple[Table, ...]:
         return tuple(table for table in self._tables.values() if table.feed == feed)
 
+    def is_update_stream(self, name: str) -> bool:
+        """Whether rows of the table, or of one that it is made from, are superseded by newer ones of the same key."""
+        return any(self[other].updates is not None for other in (name, *self.ancestors(name)))
+
     def level(self, name: str) -> int:
         """0 for base tables, else one more than the highest level among the sources."""
         return self._levels[self[name].name]

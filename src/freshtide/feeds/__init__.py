@@ -1,4 +1,4 @@
-"""Data arriving as files in folders.
+"""Data arriving as files in folders, or as single rows (`streams`).
 
 A watcher finds the files of a feed and waits until each has settled. An inspection reads a settled file
 once: it hashes and checks it, counts its records and finds its timestamp. Admission gives the verdict, which

@@ -58,6 +58,8 @@ class FeedSet:
         self._room = threading.Semaphore(os.cpu_count() or 1)
         self._watched: list[_Watched] = []
         for feed in feeds:
+            if feed.stream is not None:
+                continue  # it has no folder to be watched
             check_feed(feed)
             of_feed = (known or {}).get(feed.name)
             watcher = FolderWatcher(feed, root, known=of_feed, sweep_interval=sweep_interval, disk=disk)

@@ -43,6 +43,7 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
                 safe=trailing_edge(row.safe for row in rows),
                 paused=any(row.status == "paused" for row in rows),
                 failed=any(row.status == "failed" for row in rows),
+                update_stream=any(project.graph.is_update_stream(name) for name in names),
                 revised_sources=not revised.isdisjoint(names),
                 cost=_cost(project, catalog, unit, rows),
                 arrival_jitter=arrival_jitter,

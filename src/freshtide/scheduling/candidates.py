@@ -19,12 +19,14 @@ class Candidate:
     released_at: float = 0.0
     """When the oldest of the data arrived that the update would load."""
     delta: float = 0.0
-    """Freshness gained, in seconds."""
+    """Freshness gained, in seconds. Of an update stream: how long its oldest pending update has waited."""
     cost: float = 1.0
     """Expected execution time, in seconds."""
     upto: float = 0.0
     due: float = 0.0
     """The deadline that its reservation gives it, under the adaptive scheduler."""
+    update_stream: bool = False
+    """Whether only the newest row of each key counts; then `delta` grows while it waits."""
     entry: tuple[Any, int, int, Candidate] | None = None
     """Where it stands in a queue; None while it does not wait."""
 

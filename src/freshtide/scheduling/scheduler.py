@@ -87,6 +87,7 @@ class Scheduler:
         self._running: list[TableState | None] = [None] * tracks
         self._released_tracks = True
         self._retrying: dict[str, None] = {}
+        self._update_streams = [state for state in states if state.update_stream]
         # What could be updated from the start; its release time is that of the first call.
         self._touched = list(states)
         self._appliers: dict[type, Callable[..., Command | None]] = {
@@ -107,6 +108,8 @@ class Scheduler:
         """Apply all that happened, then decide once."""
         commands: list[Command] = []
         touched = self._touched
+        for state in self._update_streams:
+            state.moment = now
         for event in events:
             command = self._appliers[type(event)](event, now)
             if command is not None:
@@ -114,6 +117,10 @@ class Scheduler:
         if self._adaptation is not None:
             commands += self._advance(self._adaptation, now)
         dispatcher, propose = self._dispatcher, self._propose
+        for state in self._update_streams:
+            # They have grown staler while they waited: their ranks hold for one moment only.
+            if state.entry is not None and propose(state):
+                state.queue.put(state)
         # Unless a track was given back, what waited before has still none to go to: only one newly released can have.
         alone = len(touched) == 1 and not self._released_tracks
         for state in touched:
@@ -227,7 +234,9 @@ class Scheduler:
         pending, timestamp = state.pending, event.timestamp
         if event.at is not None:
             now = event.at
-        if pending and timestamp < pending[-1]:
+        if state.update_stream:
+            state.arrived_update(timestamp, now)
+        elif pending and timestamp < pending[-1]:
             state.arrived_late(timestamp, now)
         else:
             pending.append(timestamp)
@@ -241,8 +250,10 @@ class Scheduler:
     def _finish(self, event: UpdateFinished, now: float) -> None:
         state = self._states[event.table]
         before, after = state.freshness, event.freshness
-        if state.learns and before is not None and after is not None and not state.running_rebuild:
-            state.learn(after - before, event.seconds)
+        # An update stream's updates take what has waited so long, wherever its time stamps are.
+        gained = state.delta if state.update_stream else None if before is None or after is None else after - before
+        if state.learns and gained is not None and not state.running_rebuild:
+            state.learn(gained, event.seconds)
             self._note_drift(state)
         state.freshness, state.safe = after, event.safe
         self._vacate(state.track)
@@ -250,8 +261,8 @@ class Scheduler:
         if state.pending or state.rebuild_wanted or state.revision_wanted or state.sources:
             self._touched.append(state)
         for dependent in state.dependents:
-            if event.revised and not dependent.revision_wanted:
-                # What was computed from the old rows is as wrong as they were.
+            if (event.revised or state.update_stream) and not dependent.revision_wanted:
+                # What was computed from the old rows is as wrong as they were; an update stream always replaces some.
                 dependent.revision_wanted, dependent.wanted_since = True, now
             self._touched.append(dependent)
 
@@ -399,4 +410,5 @@ def _copy(state: TableState) -> Candidate:
         cost=state.cost,
         upto=state.upto,
         due=state.due,
+        update_stream=state.update_stream,
     )

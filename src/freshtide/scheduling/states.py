@@ -33,6 +33,8 @@ class ScheduledTable:
     safe: float | None = None
     paused: bool = False
     failed: bool = False
+    update_stream: bool = False
+    """Whether it is fed by an update stream: its staleness is then how long its oldest pending update has waited."""
     revised_sources: bool = False
     """Whether sources were revised after the table's last update."""
     phase: float = 0.0
@@ -96,6 +98,16 @@ class TableState(Candidate):
     partitioned_cost: float = 0.0
     """E(P) when the tables were last shared out."""
     expected_at: float = math.inf
+    moment: float = 0.0
+    """Of an update stream: the moment of the decision, which its staleness hangs on."""
+
+    def arrived_update(self, timestamp: float, at: float) -> None:
+        """An update has come: together with those that wait it is one piece, as old as the oldest of them."""
+        if len(self.pending) > self.taken:
+            self.pending[-1], self.since[-1] = max(self.pending[-1], timestamp), min(self.since[-1], at)
+        else:
+            self.pending.append(timestamp)
+            self.since.append(at)
 
     def arrived_late(self, timestamp: float, now: float) -> None:
         """Data has come that belongs before other data."""
@@ -127,6 +139,8 @@ class TableState(Candidate):
     def propose(self) -> bool:
         """Bring the candidate up to date; False if there is nothing to update."""
         pending = self.pending
+        if self.update_stream:
+            return self._propose_newest()
         if self.rebuild_wanted or self.revision_wanted:
             return self._propose_again()
         if not pending:
@@ -143,6 +157,29 @@ class TableState(Candidate):
         self.upto, self.delta, self.released_at = goal, delta, self.since[0]
         cost = self.alpha + self.beta * delta
         self.cost = cost if cost > SHORTEST else SHORTEST
+        return True
+
+    def _propose_newest(self) -> bool:
+        """Staleness is how long the oldest pending update has waited, whatever its time stamp (Moga et al. 2009, 3.3).
+
+        A view of update streams may gain time stamps as well, from other sources.
+        """
+        gained = 0.0
+        if self.rebuild_wanted or self.revision_wanted:
+            if not self._propose_again():
+                return False
+            gained = self.delta
+        elif not self.pending:
+            return False
+        else:
+            goal, freshness = self.pending[-1], self.freshness
+            # What is left of an earlier update may be stamped before what that one has loaded.
+            self.upto = goal if freshness is None else max(goal, freshness)
+            self.released_at = min(self.since)
+            if self.sources and freshness is not None:
+                gained = goal - freshness
+        self.delta = max(gained, self.moment - self.released_at, 0.0)
+        self.cost = max(self.alpha + self.beta * self.delta, SHORTEST)
         return True
 
     def chopped(self, freshness: float) -> float:
@@ -232,7 +269,8 @@ def initial_state(table: ScheduledTable, place: int, *, priority: float, choppin
         priority=priority,
         period=period,
         spec=table,
-        stride=math.inf if chopping is None or table.period is None else chopping * table.period,
+        update_stream=table.update_stream,
+        stride=math.inf if chopping is None or table.period is None or table.update_stream else chopping * table.period,
         freshness=table.freshness,
         safe=table.safe,
         first_load=table.freshness is None,

@@ -71,6 +71,8 @@ def _not_released(reservation: ReservationView | None) -> str | None:
 
 
 def _nothing_to_do(state: TableState) -> str:
+    if not state.sources and state.update_stream:
+        return "no update is pending"
     if not state.sources:
         return "no data has arrived since its last update"
     oldest = min(state.sources, key=lambda source: float("-inf") if source.safe is None else source.safe)

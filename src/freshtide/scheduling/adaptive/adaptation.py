@@ -96,7 +96,7 @@ class Adaptation:
         reservation = self._reservations[state.place]
         if not reservation.is_open:
             return False
-        if state.rebuild_wanted or state.revision_wanted:
+        if state.rebuild_wanted or state.revision_wanted or state.update_stream:
             if not state.propose():
                 return False
         elif not state.pending:

@@ -88,8 +88,10 @@ class Reservation:
 
     @property
     def gap(self) -> float:
-        """TE - F: how far the table is behind what has arrived for it."""
+        """TE - F: how far the table is behind what has arrived for it; an update stream, how long that has waited."""
         state = self.state
+        if state.update_stream:
+            return 0.0 if self.unfresh_since is None else state.moment - self.unfresh_since
         if not state.pending:
             return 0.0
         newest = max(state.pending[-1], state.pending[state.taken - 1])

@@ -14,7 +14,8 @@ class MaxBenefit(RankedOrdering):
         return -candidate.priority * candidate.delta / candidate.cost
 
     def because(self, candidate: Candidate) -> str:
+        waited = " that its oldest update has waited" if candidate.update_stream else ""
         return (
             f"it gains {candidate.benefit:.3g} seconds of weighted freshness per second of work "
-            f"(priority {candidate.priority:g} x {candidate.delta:.1f}s / {candidate.cost:.2f}s)"
+            f"(priority {candidate.priority:g} x {candidate.delta:.1f}s{waited} / {candidate.cost:.2f}s)"
         )

@@ -37,7 +37,7 @@ class RankedOrdering(Ordering):
     """Ranks candidates; the smallest rank goes first, between equals the table declared first.
 
     A rank depends on the candidate alone, not on the moment: it stays valid while time passes, and candidates can be
-    kept in a heap.
+    kept in a heap. (Update streams, which grow staler while they wait, are few: they are ranked anew each time.)
     """
 
     @abstractmethod

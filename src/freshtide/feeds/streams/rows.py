@@ -1,0 +1,236 @@
+"""JSON objects as rows of a feed: every value of the type that the schema declares, or the reason why not."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from freshtide.core.instants import datetime_of, micros_of, seconds
+from freshtide.core.tables import Column, Feed
+from freshtide.feeds.timeformats import is_epoch, parser
+
+_WHOLE_NUMBERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_MOST_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRow:
+    """A row that fits the schema."""
+
+    time: float
+    """That of its time column."""
+    values: tuple[Any, ...]
+    """One per column of the feed, in their order: Python values of the columns' types, times as UTC datetimes."""
+    content: str
+    """What it was read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A row that does not fit, as it came."""
+
+    content: str
+    reason: str
+
+
+class _UnfitError(ValueError):
+    """Says in words what is wrong with a row."""
+
+
+class RowReader:
+    """Reads the rows of one feed."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._columns = [(column.name, _reader(feed, column), _is_needed(feed, column)) for column in feed.schema]
+        self._time_at = feed.column_names.index(feed.time_column)
+
+    def line(self, line: bytes) -> StreamRow | RejectedRow:
+        """The row that a line of JSON holds."""
+        try:
+            content = line.decode()
+        except UnicodeDecodeError:
+            return RejectedRow(line.decode(errors="replace"), "it is not UTF-8")
+        try:
+            return self._row(_DECODER.decode(content), content)
+        except _UnfitError as error:
+            return RejectedRow(content, str(error))
+        except (ValueError, RecursionError):
+            return RejectedRow(content, "it is not valid JSON")
+
+    def record(self, record: object) -> StreamRow | RejectedRow:
+        """The row that a mapping from column to value is."""
+        content = _as_text(record)
+        try:
+            return self._row(record, content)
+        except _UnfitError as error:
+            return RejectedRow(content, str(error))
+
+    def _row(self, record: object, content: str) -> StreamRow:
+        if not isinstance(record, Mapping):
+            raise _UnfitError("it is not an object with a value for each column")
+        values: list[Any] = []
+        for name, read, is_needed in self._columns:
+            value = record.get(name)
+            if value is not None:
+                try:
+                    value = read(value)
+                except (ValueError, TypeError, ArithmeticError):
+                    raise _UnfitError(f"column '{name}': {_shown(value)} is not {_article(read)}") from None
+            elif is_needed:
+                raise _UnfitError(f"column '{name}' is empty")
+            values.append(value)
+        time = values[self._time_at]
+        moment = time if isinstance(time, datetime) else datetime.combine(time, datetime.min.time(), tzinfo=UTC)
+        return StreamRow(seconds(micros_of(moment)), tuple(values), content)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads a value of a type; a ValueError or TypeError says that it is none."""
+
+    type: str
+    read: Callable[[Any], Any]
+
+    def __call__(self, value: Any) -> Any:
+        return self.read(value)
+
+
+def _not_a_constant(constant: str) -> object:
+    """Python writes NaN and Infinity into JSON; they are none."""
+    raise ValueError(constant)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_not_a_constant)
+
+
+def _is_needed(feed: Feed, column: Column) -> bool:
+    return not column.nullable or column.name == feed.time_column
+
+
+def _reader(feed: Feed, column: Column) -> _Reader:
+    kind = column.type.partition("(")[0].partition("<")[0].lower()
+    if column.name == feed.time_column and (feed.time_format is not None or kind != "date"):
+        return _Reader("timestamp", _time_in(feed.time_format))
+    if kind in _WHOLE_NUMBERS:
+        return _Reader(column.type, _whole_number(_WHOLE_NUMBERS[kind]))
+    if kind == "decimal":
+        return _Reader(column.type, _decimal(column.type))
+    return _Reader(column.type, _READERS[kind])
+
+
+def _time_in(time_format: str | None) -> Callable[[Any], datetime]:
+    parse, takes_numbers = parser(time_format), is_epoch(time_format)
+
+    def read(value: Any) -> datetime:
+        if isinstance(value, datetime):
+            return datetime_of(seconds(micros_of(value)))
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not isinstance(value, str) and not (is_number and takes_numbers):
+            raise TypeError(value)
+        return datetime_of(parse(str(value)))
+
+    return read
+
+
+def _whole_number(bits: int) -> Callable[[Any], int]:
+    limit = 1 << bits - 1
+
+    def read(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not -limit <= value < limit:
+            raise TypeError(value)
+        return value
+
+    return read
+
+
+def _decimal(type_: str) -> Callable[[Any], Decimal]:
+    precision, _, scale = type_.partition("(")[2].rstrip(")").partition(",")
+    digits, places = int(precision or 10), int(scale or 0)
+
+    def read(value: Any) -> Decimal:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            raise TypeError(value)
+        number = Decimal(str(value)).quantize(Decimal(1).scaleb(-places))
+        if number.adjusted() >= digits - places and number:
+            raise InvalidOperation(value)
+        return number
+
+    return read
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(value)
+    return float(value)
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(value)
+    return value
+
+
+def _text(value: Any) -> str:
+    """Spark takes the text of any JSON value for a string."""
+    return value if isinstance(value, str) else _as_text(value)
+
+
+def _date(value: Any) -> date:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    return date.fromisoformat(value.strip()) if isinstance(value, str) else _date_of(_READERS["timestamp"](value))
+
+
+def _date_of(moment: datetime) -> date:
+    return moment.date()
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else _text(value).encode()
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise TypeError(value)
+    return list(value)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(value)
+    return dict(value)
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "boolean": _boolean,
+    "float": _float,
+    "double": _float,
+    "string": _text,
+    "char": _text,
+    "varchar": _text,
+    "binary": _bytes,
+    "date": _date,
+    "timestamp": _time_in(None),
+    "timestamp_ltz": _time_in(None),
+    "timestamp_ntz": lambda value: _time_in(None)(value).replace(tzinfo=None),
+    "array": _list,
+    "map": _fields,
+    "struct": _fields,
+}
+
+
+def _as_text(value: object) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _shown(value: object) -> str:
+    return f"'{(value if isinstance(value, str) else _as_text(value))[:_MOST_SHOWN]}'"
+
+
+def _article(read: _Reader) -> str:
+    return f"{'an' if read.type[:1] in 'aeiou' else 'a'} {read.type}"
