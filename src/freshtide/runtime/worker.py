@@ -59,7 +59,7 @@ class UpdateWorker:
         started = self._clock.now()
         update = self._catalog.updates.start(self._row(command, started))
         try:
-            done = self._load(table, command, scans) if table.is_base else self._refresh(table, command, scans)
+            done = self._update(table, command, scans)
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
             self._catalog.updates.fail(update, at=self._clock.now(), error=reason)
@@ -77,6 +77,13 @@ class UpdateWorker:
             revised=done.outcome is not None and done.outcome.record.revised_from is not None,
         )
         return [finished, *self._left_over(table, command, done)]
+
+    def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> _Done:
+        if not table.is_base:
+            return self._refresh(table, command, scans)
+        if table.updates is not None:
+            return self._merging.carry_out(table, command)
+        return self._load(table, command, scans)
 
     def _book(self, table: Table, done: _Done, *, update: int, started: float) -> TableRow:
         """Write down what came of an update; the table's row after it."""

@@ -13,6 +13,7 @@ from freshtide.core.files import FeedFile
 from freshtide.core.instants import micros
 from freshtide.core.tables import Column, Feed, Table
 from freshtide.spark.queries import evaluate
+from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import REJECTS
 from freshtide.spark.schemas import arrow_schema_of, feed_schema
 from freshtide.spark.updates.intake import read_files
@@ -20,6 +21,7 @@ from freshtide.spark.updates.listeners import Listeners
 from freshtide.spark.updates.rows import Reject, RowShape
 from freshtide.spark.updates.stream import Settlement, UpdateStream
 from freshtide.spark.updates.tables import LatestTables, identity
+from freshtide.spark.writing import arrow_schema
 from freshtide.storage import (
     BEGINNING,
     Change,
@@ -63,8 +65,7 @@ class UpdateTableRunner:
         self,
         table: Table,
         feed: Feed,
-        stream: UpdateStream,
-        shape: RowShape,
+        make_stream: Callable[[Table, RowShape], UpdateStream],
         *,
         store: Store,
         latest: LatestTables,
@@ -74,8 +75,10 @@ class UpdateTableRunner:
     ) -> None:
         self.table = table
         self.feed = feed
-        self.stream = stream
-        self._shape = shape
+        key, _ = identity(table)
+        self._shape = RowShape(columns=feed.column_names, key=tuple(name for name in key if name in feed.column_names))
+        self._make_stream = make_stream
+        self.stream = make_stream(table, self._shape)
         self._own = latest[table.name]
         self._rejects = store.table(f"{table.name}__rejects")
         self._definition = definition
@@ -105,21 +108,44 @@ class UpdateTableRunner:
             self._measured(len(batch), self._clock() - begun)
         return Merged(snapshot=snapshot, files=settlement.files)
 
+    def rebuild(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> Merged:
+        """Let the table hold what files give as if they had just arrived, and nothing else."""
+        anew = self._make_stream(self.table, self._shape)
+        for rows, unfit in read_files(session, self.feed, extra, files, self._shape):
+            anew.take_in(rows, unfit)
+        batch = anew.take(anew.pending.residents, self._clock())
+        settlement = anew.settlement(batch)
+        snapshot = self._process(session, batch, settlement, extra, anew=True)
+        return Merged(snapshot=snapshot, files=settlement.files)
+
     def _measured(self, keys: int, seconds: float) -> None:
         self._sizes.observe(keys, seconds)
         self.stream.queue.cost.observe(keys, seconds)
 
     def _process(
-        self, session: SparkSession, batch: list[StreamTuple], settlement: Settlement, extra: tuple[Column, ...]
+        self,
+        session: SparkSession,
+        batch: list[StreamTuple],
+        settlement: Settlement,
+        extra: tuple[Column, ...],
+        *,
+        anew: bool = False,
     ) -> Snapshot:
         current = self._own.stored.snapshot
         number = (current.number if current else 0) + 1
         self._rejects.roll_back(number - 1, at=self._clock())
         rows = self._result(session, batch, extra)
-        merge = self._own.merge(rows, number=number)
-        record = self._record(number, current, merge, settlement)
+        merge = self._own.anew(rows, number=number) if anew else self._own.merge(rows, number=number)
+        record = self._record(number, current, merge, settlement, anew=anew)
         self._keep_aside(settlement.rejects, record)
-        change = Change(record=record, at=self._clock(), schema=rows.schema, add=merge.add, remove=merge.remove)
+        change = Change(
+            record=record,
+            at=self._clock(),
+            schema=rows.schema,
+            add=merge.add,
+            remove=merge.remove,
+            replace_all=anew,
+        )
         snapshot = self._own.stored.commit(change)
         self._listeners.tell(self.table.name, merge.rows)
         return snapshot
@@ -127,6 +153,8 @@ class UpdateTableRunner:
     def _result(self, session: SparkSession, batch: list[StreamTuple], extra: tuple[Column, ...]) -> pa.Table:
         """What the table's query gives over the rows of a batch."""
         schema = feed_schema(self.feed, extra)
+        if not batch:
+            return arrow_schema(evaluate(session, self.table.query, [empty_frame(session, schema)])).empty_table()
         rows = self._shape.table(batch, arrow_schema_of(schema))
         result = evaluate(session, self.table.query, [session.createDataFrame(rows, schema=schema)]).toArrow()
         key, time_column = identity(self.table)
@@ -135,7 +163,9 @@ class UpdateTableRunner:
                 raise LostColumnError(self.table, column)
         return result
 
-    def _record(self, number: int, current: Snapshot | None, merge: Merge, settlement: Settlement) -> UpdateRecord:
+    def _record(
+        self, number: int, current: Snapshot | None, merge: Merge, settlement: Settlement, *, anew: bool
+    ) -> UpdateRecord:
         before = current.freshness if current else None
         stamps = [before, None if settlement.timestamp is None else micros(settlement.timestamp)]
         freshness = max((stamp for stamp in stamps if stamp is not None), default=None)
@@ -147,7 +177,7 @@ class UpdateTableRunner:
         )
         return UpdateRecord(
             number=number,
-            kind=UpdateKind.MERGE,
+            kind=UpdateKind.REBUILD if anew else UpdateKind.MERGE,
             freshness=freshness,
             safe=freshness,
             definition=self._definition,
@@ -158,7 +188,8 @@ class UpdateTableRunner:
 
     def _keep_aside(self, rejects: Sequence[Reject], record: UpdateRecord) -> None:
         """Committed before the table: until that has landed they can be rolled back."""
-        if not rejects:
+        rebuild = record.kind is UpdateKind.REBUILD
+        if not rejects and not (rebuild and self._rejects.snapshot is not None):
             return
         columns = {name: [getattr(reject, name) for reject in rejects] for name in REJECTS.names}
         rows = pa.table(columns, schema=arrow_schema_of(REJECTS))
@@ -170,4 +201,5 @@ class UpdateTableRunner:
             definition=record.definition,
         )
         files = tuple(self._rejects.write(rows, number=record.number))
-        self._rejects.commit(Change(record=aside, at=self._clock(), schema=rows.schema, add=files))
+        change = Change(record=aside, at=self._clock(), schema=rows.schema, add=files, replace_all=rebuild)
+        self._rejects.commit(change)
