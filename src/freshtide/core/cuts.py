@@ -91,14 +91,6 @@ class Cuts:
             return True
         return table.maintain is Maintenance.APPEND and table.exact_time
 
-    def keeps_past(self, name: str) -> bool:
-        """Whether the table can be told as of an earlier cut: not where rows supersede each other, in it or below it.
-
-        Such a table is always read as it is, and its commits name the updates of its sources that it is computed from.
-        """
-        table = self.tables[name]
-        return table.updates is None and all(self.keeps_past(source) for source in table.sources)
-
     def lookback(self, name: str) -> int:
         """How far before its own rows a table's update must read its sources."""
         return micros(self.tables[name].lookback or 0.0)

@@ -140,6 +140,13 @@ class ArrivalWatcher:
 
 def pending_announcements(unit: str, tables: Iterable[Table], catalog: Catalog) -> list[DataArrived]:
     """The events that tell the scheduler of all that waits for the tables of a unit."""
+    tables = list(tables)
+    if any(table.updates is not None for table in tables):
+        return [
+            DataArrived(table=unit, timestamp=catalog.files.announced(file.timestamp, file.feed), at=file.arrived_at)
+            for table in tables
+            for file in catalog.files.pending(table.name)
+        ]
     stamps = {stamp for table in tables for stamp in _pending(table, catalog, None)}
     return [DataArrived(table=unit, timestamp=timestamp) for timestamp in sorted(stamps)]
 

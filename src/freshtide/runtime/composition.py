@@ -23,6 +23,7 @@ from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import (
     Audit,
+    Listeners,
     SparkSession,
     SparkTracks,
     TableSchemas,
@@ -61,6 +62,7 @@ class Workbench:
             self.schemas = self._resolve()
             self._opened = opened.pop_all()
         self._definitions = fingerprints(project.graph)
+        self.listeners = Listeners()
         self.executor = UpdateExecutor(
             self.tracks,
             feeds=project.feeds,
@@ -72,6 +74,7 @@ class Workbench:
             large_update=project.settings.large_update,
             retention=project.settings.retention,
             clock=self.clock.now,
+            listeners=self.listeners,
         )
 
     def __enter__(self) -> Workbench:

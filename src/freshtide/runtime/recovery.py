@@ -13,6 +13,7 @@ from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
 
 # How long the history of updates is kept, for explanations and curves.
 _HISTORY = 7 * 86_400.0
+_COUNTED = ("read", "loaded", "diverted", "rejected", "late", "superseded")
 # Outages are few, and the last one of a feed may be long ago.
 _OUTAGES_KEPT = 90 * 86_400.0
 
@@ -36,7 +37,7 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
 def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: float = 0.0) -> TableRow:
     """A table's row once an update of it has been committed."""
     counted = {} if record.kind is UpdateKind.REBUILD else row.counts
-    found = {part: getattr(record.counts, part) for part in ("read", "loaded", "diverted", "rejected", "late")}
+    found = {part: getattr(record.counts, part) for part in _COUNTED}
     return replace(
         row,
         number=record.number,

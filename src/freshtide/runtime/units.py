@@ -11,7 +11,8 @@ from freshtide.core.errors import FreshtideError
 from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
-from freshtide.runtime.worker import UpdateWorker, pool_of
+from freshtide.runtime.doing import pool_of
+from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import SharedScans, UpdateExecutor
 
 

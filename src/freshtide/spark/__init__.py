@@ -18,11 +18,15 @@ from freshtide.spark.sessions import SparkTracks, start_session
 from freshtide.spark.spreading import spread_over_cluster
 from freshtide.spark.states import TableStates
 from freshtide.spark.unreadable import UnreadableFilesError
+from freshtide.spark.updates.listeners import Listener, Listeners
+from freshtide.spark.updates.serving import UpdateStreams
 
 __all__ = [
     "Audit",
     "AuditResult",
     "DataFrame",
+    "Listener",
+    "Listeners",
     "LoadingFlows",
     "SharedScans",
     "SparkSession",
@@ -32,6 +36,7 @@ __all__ = [
     "UnreadableFilesError",
     "UpdateExecutor",
     "UpdateOutcome",
+    "UpdateStreams",
     "finish_interrupted",
     "resolve_columns",
     "run_query",

@@ -152,9 +152,7 @@ class UpdateExecutor:
         merged = _in_words(lambda: runner.update(self._session(pool), extra))
         return None if merged is None else MergeOutcome(outcome=_outcome_of(merged.snapshot), files=merged.files)
 
-    def merge_anew(
-        self, name: str, files: Sequence[FeedFile], *, extra: tuple[Column, ...], pool: str
-    ) -> MergeOutcome:
+    def merge_anew(self, name: str, files: Sequence[FeedFile], *, extra: tuple[Column, ...], pool: str) -> MergeOutcome:
         """Let an update table hold what these files alone give."""
         runner = self.streams[name]
         merged = _in_words(lambda: runner.rebuild(self._session(pool), files, extra))

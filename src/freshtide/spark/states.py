@@ -3,6 +3,9 @@
 The state of a derived table as of a cut is what its query gives over its sources as of that cut. Where the table is
 stored at just that freshness it is read. Where it has moved on, its closed rows are read as they are and the open
 ones are computed from its own sources as of the cut, and so on down to base tables, which only append.
+
+Where rows supersede each other, in the table or below it, there is no earlier state to be told: such a table is read as
+it is, and its commits name the updates of its sources that they are computed from.
 """
 
 from __future__ import annotations
@@ -73,7 +76,7 @@ class TableStates:
         """The rows, stamped from `since` on, that the table has as of the cut."""
         table = self._graph[name]
         snapshot = self.pin(name)
-        if not self._cuts.keeps_past(name):
+        if self._graph.is_update_stream(name):
             return self._read(table, snapshot, since, None)
         if self._cuts.appends_only(name):
             return self._read(table, snapshot, since, self._cuts.closed_before(name, cut))
@@ -98,7 +101,7 @@ class TableStates:
     def expanded(self, name: str, cut: int) -> DataFrame:
         """The table as of the cut, computed from base tables alone."""
         table = self._graph[name]
-        if not self._cuts.keeps_past(name):
+        if self._graph.is_update_stream(name):
             return self._recomputed(table, self.pin(name))
         if table.is_base:
             return self.as_of(name, cut)
@@ -112,7 +115,7 @@ class TableStates:
         record = snapshot.record
 
         def source_of(name: str) -> DataFrame:
-            if self._cuts.keeps_past(name):
+            if not self._graph.is_update_stream(name):
                 return self.expanded(name, record.freshness or 0)
             return self._recomputed(self._graph[name], self._after(name, record.sources.get(name)))
 

@@ -31,14 +31,10 @@ def read_files(
         unfit = _unfit(batch, items, good.num_rows)
     by_path = _by_path(good)
     nothing = good.slice(0, 0)
-    return [
-        (_rows(feed, file, by_path.get(file.path, nothing), shape), unfit.get(file.path, [])) for file in files
-    ]
+    return [(_rows(feed, file, by_path.get(file.path, nothing), shape), unfit.get(file.path, [])) for file in files]
 
 
-def _batch(
-    session: SparkSession, feed: Feed, extra: tuple[Column, ...], items: Sequence[LoadItem]
-) -> Batch:
+def _batch(session: SparkSession, feed: Feed, extra: tuple[Column, ...], items: Sequence[LoadItem]) -> Batch:
     return read_batch(session, feed, extra, items, judge_late=False)
 
 

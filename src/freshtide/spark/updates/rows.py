@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from freshtide.core.files import FeedFile
+from freshtide.updates.pages import ColumnKind
 from freshtide.updates.tuples import StreamTuple
 
 
@@ -27,7 +28,7 @@ class Rows:
     """Rows of one file, in their order: their keys, their times, and all other values by column."""
 
     file: FeedFile
-    keys: Sequence[Hashable]
+    keys: Sequence[Any]
     times: Sequence[float]
     columns: Sequence[Sequence[Any]]
 
@@ -59,16 +60,23 @@ class RowShape:
         return tuple(name for name in self.columns if name not in self.key)
 
     @property
-    def width(self) -> int:
-        """The number of values of a tuple."""
-        return len(self.values) + 1
+    def kinds(self) -> tuple[ColumnKind, ...]:
+        """Of the values of a tuple: any of them may be missing."""
+        any_kind: ColumnKind = "object"
+        return (any_kind,) * (len(self.values) + 1)
 
-    def keys(self, rows: pa.Table) -> list[Hashable]:
-        """The key of each row; None where a part of it is missing."""
-        parts = [rows.column(name).to_pylist() for name in self.key]
-        if len(parts) == 1:
-            return parts[0]
-        return [None if None in key else key for key in zip(*parts, strict=True)]
+    def keys(self, rows: pa.Table) -> list[Any]:
+        """The key of each row: a value, or one for each of several columns."""
+        parts: list[list[Any]] = [rows.column(name).to_pylist() for name in self.key]
+        return parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
+
+    def key_of(self, row: Sequence[Any]) -> Any:
+        """The key of a single row with all columns that the feed declares."""
+        parts = tuple(row[self.columns.index(name)] for name in self.key)
+        return parts[0] if len(parts) == 1 else parts
+
+    def values_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        return (*(row[place] for place, name in enumerate(self.columns) if name not in self.key), ())
 
     def value_columns(self, rows: pa.Table) -> list[list[Any]]:
         declared = [rows.column(name).to_pylist() for name in self.values]
@@ -79,7 +87,7 @@ class RowShape:
 
     def table(self, tuples: Sequence[StreamTuple], schema: pa.Schema) -> pa.Table:
         """Tuples as rows again, with the columns of the feed as they are now."""
-        keys = [item.key for item in tuples] if len(self.key) == 1 else [tuple(item.key) for item in tuples]  # type: ignore[call-overload]
+        keys: list[Any] = [item.key for item in tuples]
         by_name: dict[str, list[Any]] = {}
         for place, name in enumerate(self.key):
             by_name[name] = keys if len(self.key) == 1 else [key[place] for key in keys]
@@ -90,9 +98,9 @@ class RowShape:
             by_name[name] = [_nth(item.values[-1], place) for item in tuples]
         return pa.table({name: pa.array(by_name[name], schema.field(name).type) for name in schema.names}, schema)
 
-    def written(self, key: Hashable, values: Sequence[Any]) -> str:
+    def written(self, key: Any, values: Sequence[Any]) -> str:
         """A row in words."""
-        parts = [key] if len(self.key) == 1 else list(key or (None,) * len(self.key))  # type: ignore[call-overload]
+        parts = [key] if len(self.key) == 1 else key
         named = {**dict(zip(self.key, parts, strict=True)), **dict(zip(self.values, values, strict=False))}
         return json.dumps({name: named[name] for name in self.columns}, default=str)
 

@@ -120,7 +120,7 @@ class UpdateTableRunner:
 
     def _measured(self, keys: int, seconds: float) -> None:
         self._sizes.observe(keys, seconds)
-        self.stream.queue.cost.observe(keys, seconds)
+        self.stream.cost.observe(keys, seconds)
 
     def _process(
         self,

@@ -15,6 +15,7 @@ from freshtide.storage import Store
 from freshtide.updates.admission import Admission
 from freshtide.updates.pages import PagePool
 from freshtide.updates.queues import UpdateQueue
+from freshtide.updates.statistics import TupleCost
 
 
 class UpdateStreams(Mapping[str, UpdateTableRunner]):
@@ -60,5 +61,6 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
     def _stream(self, table: Table, shape: RowShape) -> UpdateStream:
         """An empty stream for a table."""
         assert table.updates is not None, f"{table.name} is no update table"
-        queue = UpdateQueue(self._memory, ("object",) * shape.width, order=table.updates.order)
-        return UpdateStream(queue, Admission(), shape, self._room)
+        cost = TupleCost()
+        queue = UpdateQueue(self._memory, shape.kinds, order=table.updates.order, cost=cost)
+        return UpdateStream(queue, Admission(), cost, shape, self._room)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from freshtide.spark.updates.rows import Reject, Rows, RowShape
 from freshtide.spark.updates.takenfiles import TakenFile, TakenFiles
 from freshtide.updates.admission import Admission, RejectKind
 from freshtide.updates.pages import MemoryLimitError
+from freshtide.updates.statistics import TupleCost
 from freshtide.updates.tuples import UNTAGGED, StreamTuple, TupleQueue
 
 
@@ -46,9 +47,20 @@ class Settlement:
 class UpdateStream:
     """A queue with what its rows belong to. Files come in on the thread of an update, single rows on any."""
 
-    def __init__(self, queue: TupleQueue, admission: Admission, shape: RowShape, room: threading.Condition) -> None:
-        """`room` is notified when memory may have become free; its lock guards all queues that share the memory."""
+    def __init__(
+        self,
+        queue: TupleQueue,
+        admission: Admission,
+        cost: TupleCost,
+        shape: RowShape,
+        room: threading.Condition,
+    ) -> None:
+        """`cost` is what the queue decides by, of a tuple as measured.
+
+        `room` is notified when memory may have become free; its lock guards all queues that share the memory.
+        """
         self.queue = queue
+        self.cost = cost
         self._admission = admission
         self._shape = shape
         self._lock = self._room = room
@@ -124,19 +136,21 @@ class UpdateStream:
         self._files.release(dropped)
         return True
 
-    def offer(self, key: Hashable, time: float, values: Sequence[Any], *, source: str, at: float) -> bool:
+    def offer(self, row: Sequence[Any], *, time: float, content: str, source: str, at: float) -> bool:
         """Enqueue a single row, once there is room for it; whether nothing had waited before."""
         with self._lock:
             was_quiet = self.is_quiet
             self._read += 1
+            key = self._shape.key_of(row)
             fault = self._fault(key, time)
             if fault is not None:
-                self._rejects.append(Reject(file=source, content=self._shape.written(key, values), reason=fault))
+                self._rejects.append(Reject(file=source, content=content, reason=fault))
                 return was_quiet
             self._seen(time)
+            item = StreamTuple(time, key, self._shape.values_of(row))
             while True:
                 try:
-                    self._files.release(self.queue.enqueue(StreamTuple(time, key, tuple(values)), self._at(at)))
+                    self._files.release(self.queue.enqueue(item, self._at(at)))
                     return was_quiet
                 except MemoryLimitError:
                     self._room.wait()
@@ -188,11 +202,11 @@ class UpdateStream:
             self._superseded += settled.superseded
             self.make_room()
 
-    def _fault(self, key: Hashable, time: float) -> str | None:
+    def _fault(self, key: Any, time: float) -> str | None:
         """What is wrong with a row, in words."""
-        newest = self._admission.newest(key)
         rejection = self._admission.admit(time, key)
-        if rejection is not None and rejection.kind is RejectKind.BACKWARDS and newest is not None:
+        if rejection is not None and rejection.kind is RejectKind.BACKWARDS:
+            newest = self._admission.newest(key) or time
             return f"its time {format_instant(time)} is before {format_instant(newest)}, the newest of its key"
         return None if rejection is None else rejection.reason
 
