@@ -104,6 +104,7 @@ class Workbench:
         # Before the catalog is brought up to the logs: these are not at their end yet.
         finish_interrupted(sorted(self.places.flows.glob("*")), self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
+        self.executor.streams.begin()
         worker = UpdateWorker(
             self.executor,
             feeds=project.feeds,
@@ -125,6 +126,7 @@ class Workbench:
             UnitWorker(worker, self.executor, graph=project.graph, catalog=self.catalog, clock=self.clock),
             feeds=dict(project.feeds),
             feed_set=feed_set,
+            update_streams=self.executor.streams,
             graph=project.graph,
             catalog=self.catalog,
             tracks=settings.tracks,

@@ -19,6 +19,7 @@ from freshtide.spark.spreading import spread_over_cluster
 from freshtide.spark.states import TableStates
 from freshtide.spark.unreadable import UnreadableFilesError
 from freshtide.spark.updates.listeners import Listener, Listeners
+from freshtide.spark.updates.runner import UpdateTableRunner
 from freshtide.spark.updates.serving import UpdateStreams
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "UpdateExecutor",
     "UpdateOutcome",
     "UpdateStreams",
+    "UpdateTableRunner",
     "finish_interrupted",
     "resolve_columns",
     "run_query",

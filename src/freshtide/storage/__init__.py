@@ -9,6 +9,7 @@ from freshtide.storage.compaction import compact
 from freshtide.storage.keys import all_of, key_column, without
 from freshtide.storage.latest import LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord
+from freshtide.storage.rows import stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.store import Store
 from freshtide.storage.tables import Change, StorageError, StoredTable
@@ -31,6 +32,7 @@ __all__ = [
     "all_of",
     "compact",
     "key_column",
+    "stored_rows",
     "without",
     "youngest",
 ]

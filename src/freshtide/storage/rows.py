@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -9,10 +11,15 @@ from freshtide.storage.schemas import nullable
 from freshtide.storage.snapshots import DataFile, Snapshot
 
 
-def stored_rows(snapshot: Snapshot, files: tuple[DataFile, ...]) -> pa.Table:
+def stored_rows(
+    snapshot: Snapshot, files: tuple[DataFile, ...], *, columns: Sequence[str] | None = None
+) -> pa.Table:
     """The rows of the files without their partition columns; columns that the table gained later are null in them."""
-    schema = nullable(pa.schema([field for field in snapshot.schema if field.name not in snapshot.partition_by]))
-    parts = [pq.ParquetFile(path).read() for path in snapshot.paths(files)]
+    wanted = [field for field in snapshot.schema if field.name not in snapshot.partition_by]
+    if columns is not None:
+        wanted = [field for field in wanted if field.name in columns]
+    schema = nullable(pa.schema(wanted))
+    parts = [pq.ParquetFile(path).read(columns=columns) for path in snapshot.paths(files)]
     return pa.concat_tables([aligned(part, schema) for part in parts]) if parts else schema.empty_table()
 
 

@@ -10,8 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from freshtide.core.files import FeedFile
+from freshtide.core.instants import datetime_of
+from freshtide.core.updatestreams import WINDOW_COLUMNS
+from freshtide.spark.updates.waiting import MicroBatch
 from freshtide.updates.pages import ColumnKind
-from freshtide.updates.tuples import StreamTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,15 +87,20 @@ class RowShape:
             return [*declared, [()] * rows.num_rows]
         return [*declared, list(zip(*(rows.column(name).to_pylist() for name in gained), strict=True))]
 
-    def table(self, tuples: Sequence[StreamTuple], schema: pa.Schema) -> pa.Table:
-        """Tuples as rows again, with the columns of the feed as they are now."""
+    def table(self, batch: MicroBatch, schema: pa.Schema) -> pa.Table:
+        """Tuples as rows again, with the columns of the feed as they are now and those of their windows."""
+        tuples = batch.tuples
         keys: list[Any] = [item.key for item in tuples]
         by_name: dict[str, list[Any]] = {}
         for place, name in enumerate(self.key):
             by_name[name] = keys if len(self.key) == 1 else [key[place] for key in keys]
         for place, name in enumerate(self.values):
             by_name[name] = [item.values[place] for item in tuples]
-        gained = [name for name in schema.names if name not in self.columns]
+        by_name |= {
+            start_or_end: [datetime_of(window[place]) for window in batch.windows]
+            for place, start_or_end in enumerate(WINDOW_COLUMNS)
+        }
+        gained = [name for name in schema.names if name not in by_name]
         for place, name in enumerate(gained):
             by_name[name] = [_nth(item.values[-1], place) for item in tuples]
         return pa.table({name: pa.array(by_name[name], schema.field(name).type) for name in schema.names}, schema)

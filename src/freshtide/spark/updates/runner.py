@@ -15,12 +15,14 @@ from freshtide.core.tables import Column, Feed, Table
 from freshtide.spark.queries import evaluate
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import REJECTS
-from freshtide.spark.schemas import arrow_schema_of, feed_schema
+from freshtide.spark.schemas import arrow_schema_of, input_schema
 from freshtide.spark.updates.intake import read_files
 from freshtide.spark.updates.listeners import Listeners
+from freshtide.spark.updates.resuming import resume
 from freshtide.spark.updates.rows import Reject, RowShape
 from freshtide.spark.updates.stream import Settlement, UpdateStream
 from freshtide.spark.updates.tables import LatestTables, identity
+from freshtide.spark.updates.waiting import MicroBatch
 from freshtide.spark.writing import arrow_schema
 from freshtide.storage import (
     BEGINNING,
@@ -34,7 +36,6 @@ from freshtide.storage import (
     UpdateRecord,
 )
 from freshtide.updates.batching import BatchSizes
-from freshtide.updates.tuples import StreamTuple
 
 # Rows go through the driver as Arrow; more at once would gain nothing.
 _LARGEST_BATCH = 100_000
@@ -78,13 +79,26 @@ class UpdateTableRunner:
         key, _ = identity(table)
         self._shape = RowShape(columns=feed.column_names, key=tuple(name for name in key if name in feed.column_names))
         self._make_stream = make_stream
-        self.stream = make_stream(table, self._shape)
+        self._stream: UpdateStream | None = None
         self._own = latest[table.name]
         self._rejects = store.table(f"{table.name}__rejects")
         self._definition = definition
         self._clock = clock
         self._listeners = listeners
         self._sizes = BatchSizes(most=_LARGEST_BATCH)
+
+    def begin(self) -> None:
+        """A run begins; what an earlier one has left waiting goes on waiting."""
+        if self._stream is not None and self._stream.is_quiet:
+            self._stream = None
+
+    @property
+    def stream(self) -> UpdateStream:
+        """Where rows wait. It begins when it is first asked for: by then the table is as the last run left it."""
+        if self._stream is None:
+            self._stream = self._make_stream(self.table, self._shape)
+            resume(self._stream, self.table, self._own.stored.snapshot)
+        return self._stream
 
     def take_in(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> None:
         """Read files and let their rows wait."""
@@ -104,8 +118,8 @@ class UpdateTableRunner:
             self.stream.give_back(batch)
             raise
         self.stream.settle(settlement, batch)
-        if batch:
-            self._measured(len(batch), self._clock() - begun)
+        if batch.keys:
+            self._measured(batch.keys, self._clock() - begun)
         return Merged(snapshot=snapshot, files=settlement.files)
 
     def rebuild(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> Merged:
@@ -125,7 +139,7 @@ class UpdateTableRunner:
     def _process(
         self,
         session: SparkSession,
-        batch: list[StreamTuple],
+        batch: MicroBatch,
         settlement: Settlement,
         extra: tuple[Column, ...],
         *,
@@ -150,10 +164,10 @@ class UpdateTableRunner:
         self._listeners.tell(self.table.name, merge.rows)
         return snapshot
 
-    def _result(self, session: SparkSession, batch: list[StreamTuple], extra: tuple[Column, ...]) -> pa.Table:
+    def _result(self, session: SparkSession, batch: MicroBatch, extra: tuple[Column, ...]) -> pa.Table:
         """What the table's query gives over the rows of a batch."""
-        schema = feed_schema(self.feed, extra)
-        if not batch:
+        schema = input_schema(self.table, self.feed, extra)
+        if not batch.keys:
             return arrow_schema(evaluate(session, self.table.query, [empty_frame(session, schema)])).empty_table()
         rows = self._shape.table(batch, arrow_schema_of(schema))
         result = evaluate(session, self.table.query, [session.createDataFrame(rows, schema=schema)]).toArrow()

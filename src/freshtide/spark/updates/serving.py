@@ -11,11 +11,13 @@ from freshtide.spark.updates.rows import RowShape
 from freshtide.spark.updates.runner import UpdateTableRunner
 from freshtide.spark.updates.stream import UpdateStream
 from freshtide.spark.updates.tables import LatestTables
+from freshtide.spark.updates.waiting import Waiting, WaitingRows, WaitingWindows
 from freshtide.storage import Store
 from freshtide.updates.admission import Admission
 from freshtide.updates.pages import PagePool
 from freshtide.updates.queues import UpdateQueue
 from freshtide.updates.statistics import TupleCost
+from freshtide.updates.windows import WindowGrid, WindowQueue
 
 
 class UpdateStreams(Mapping[str, UpdateTableRunner]):
@@ -58,9 +60,24 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
     def __len__(self) -> int:
         return len(self._runners)
 
+    def begin(self) -> None:
+        """A run begins: it starts from what the tables hold and the files that they are not done with.
+
+        Where an earlier run of this process has left rows waiting, they go on waiting.
+        """
+        for runner in self._runners.values():
+            runner.begin()
+
     def _stream(self, table: Table, shape: RowShape) -> UpdateStream:
         """An empty stream for a table."""
         assert table.updates is not None, f"{table.name} is no update table"
-        cost = TupleCost()
-        queue = UpdateQueue(self._memory, shape.kinds, order=table.updates.order, cost=cost)
-        return UpdateStream(queue, Admission(), cost, shape, self._room)
+        cost, order, windows = TupleCost(), table.updates.order, table.updates.windows
+        waiting: Waiting
+        if windows is None:
+            waiting = WaitingRows(UpdateQueue(self._memory, shape.kinds, order=order, cost=cost))
+        else:
+            grid, semantics = WindowGrid.of(windows), windows.semantics
+            waiting = WaitingWindows(
+                WindowQueue(self._memory, shape.kinds, grid=grid, semantics=semantics, order=order, cost=cost)
+            )
+        return UpdateStream(waiting, Admission(), cost, shape, self._room)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ from freshtide.core.files import FeedFile
 from freshtide.core.instants import format_instant
 from freshtide.spark.updates.rows import Reject, Rows, RowShape
 from freshtide.spark.updates.takenfiles import TakenFile, TakenFiles
+from freshtide.spark.updates.waiting import MicroBatch, Waiting
 from freshtide.updates.admission import Admission, RejectKind
 from freshtide.updates.pages import MemoryLimitError
 from freshtide.updates.statistics import TupleCost
-from freshtide.updates.tuples import UNTAGGED, StreamTuple, TupleQueue
+from freshtide.updates.tuples import StreamTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +36,15 @@ class Settlement:
 
     done: tuple[TakenFile, ...]
     rejects: tuple[Reject, ...]
-    read: int
+    single_rows: int
+    """Of stream sources."""
     superseded: int
     timestamp: float | None
+
+    @property
+    def read(self) -> int:
+        """All rows of the files that are done with, and the single ones: each is counted once, even after a crash."""
+        return self.single_rows + sum(taken.rows for taken in self.done)
 
     @property
     def files(self) -> tuple[FeedFile, ...]:
@@ -49,7 +56,7 @@ class UpdateStream:
 
     def __init__(
         self,
-        queue: TupleQueue,
+        waiting: Waiting,
         admission: Admission,
         cost: TupleCost,
         shape: RowShape,
@@ -59,7 +66,8 @@ class UpdateStream:
 
         `room` is notified when memory may have become free; its lock guards all queues that share the memory.
         """
-        self.queue = queue
+        self.waiting = waiting
+        self._queue = waiting.queue
         self.cost = cost
         self._admission = admission
         self._shape = shape
@@ -67,12 +75,15 @@ class UpdateStream:
         self._files = TakenFiles()
         self._overflow: deque[Rows] = deque()
         """Rows of files that have found no room in the queue yet."""
-        self._held: list[StreamTuple] = []
+        self._held = MicroBatch()
         """Taken out by an update that failed."""
+        self._is_busy = False
+        """Whether an update is under way."""
+        self._is_open = True
         self._taken_since: float | None = None
         self._rejects: list[Reject] = []
         """Of stream sources."""
-        self._read = self._superseded = 0
+        self._single_rows = self._superseded = 0
         self._now = 0.0
         self._timestamp: float | None = None
 
@@ -84,9 +95,9 @@ class UpdateStream:
     @property
     def pending(self) -> Pending:
         with self._lock:
-            moments = (self._taken_since, self.queue.oldest_pending())
+            moments = (self._taken_since, self.waiting.since)
             return Pending(
-                residents=len(self.queue) + len(self._held) + sum(map(len, self._overflow)),
+                residents=self.waiting.keys + self._held.keys + sum(map(len, self._overflow)),
                 since=min((at for at in moments if at is not None), default=None),
                 timestamp=self._timestamp,
             )
@@ -97,13 +108,17 @@ class UpdateStream:
         with self._lock:
             return not (self.pending.residents or self._rejects or self._files.done_after(()))
 
+    def resume_after(self, key: Any, start: float) -> None:
+        """The window of a key that begins here was served in an earlier run."""
+        with self._lock:
+            self.waiting.resume_after(key, start)
+
     def has_taken(self, file_id: int) -> bool:
         return file_id in self._files
 
     def take_in(self, rows: Rows, unfit: Sequence[Reject]) -> None:
         """Enqueue the rows of a file; `unfit` are those of it that could not be parsed."""
         with self._lock:
-            self._read += len(rows) + len(unfit)
             self._seen(rows.file.timestamp)
             good: list[int] = []
             rejects = list(unfit)
@@ -114,7 +129,8 @@ class UpdateStream:
                 else:
                     content = self._shape.written(key, [column[place] for column in rows.columns])
                     rejects.append(Reject(file=rows.file.path, content=content, reason=fault))
-            self._files.add(rows.file, waiting=len(good), rejects=rejects)
+            found = len(rows) + len(unfit)
+            self._files.add(TakenFile(file=rows.file, rows=found, waiting=len(good), rejects=rejects))
             self._overflow.append(rows if len(good) == len(rows) else rows.only(good))
             self.make_room()
 
@@ -128,7 +144,7 @@ class UpdateStream:
         """Enqueue the rows of a file; whether all of them have found room."""
         at, tag = self._at(rows.file.arrived_at), rows.file.id
         try:
-            dropped = self.queue.enqueue_many(rows.keys, rows.times, rows.columns, at, tag)
+            dropped = self._queue.enqueue_many(rows.keys, rows.times, rows.columns, at, tag)
         except MemoryLimitError as full:
             self._files.release(full.dropped)
             self._overflow[0] = rows.only(range(full.taken, len(rows)))
@@ -136,71 +152,98 @@ class UpdateStream:
         self._files.release(dropped)
         return True
 
-    def offer(self, row: Sequence[Any], *, time: float, content: str, source: str, at: float) -> bool:
-        """Enqueue a single row, once there is room for it; whether nothing had waited before."""
+    def open(self) -> None:
+        """Take single rows from now on."""
+        with self._lock:
+            self._is_open = True
+
+    def close(self) -> None:
+        """Take no more single rows: whoever waits for room is let go."""
+        with self._lock:
+            self._is_open = False
+            self._room.notify_all()
+
+    def offer(self, rows: Iterable[tuple[float, Sequence[Any], str]], *, source: str, at: float) -> bool:
+        """Enqueue single rows as soon as there is room: their times, their values and what they were read from.
+
+        Whether there is something to do now, and was nothing before.
+        """
         with self._lock:
             was_quiet = self.is_quiet
-            self._read += 1
-            key = self._shape.key_of(row)
-            fault = self._fault(key, time)
-            if fault is not None:
-                self._rejects.append(Reject(file=source, content=content, reason=fault))
-                return was_quiet
-            self._seen(time)
-            item = StreamTuple(time, key, self._shape.values_of(row))
-            while True:
-                try:
-                    self._files.release(self.queue.enqueue(item, self._at(at)))
-                    return was_quiet
-                except MemoryLimitError:
-                    self._room.wait()
+            for time, row, content in rows:
+                if not self._is_open:
+                    break
+                self._single_rows += 1
+                key = self._shape.key_of(row)
+                fault = self._fault(key, time)
+                if fault is not None:
+                    self._rejects.append(Reject(file=source, content=content, reason=fault))
+                    continue
+                self._seen(time)
+                self._enqueue_one(StreamTuple(time, key, self._shape.values_of(row)), at)
+            if not self._is_busy:
+                self.waiting.settle()
+            return was_quiet and not self.is_quiet
 
-    def reject(self, reject: Reject) -> bool:
-        """Keep aside what is no row; whether nothing had waited before."""
+    def _enqueue_one(self, item: StreamTuple, at: float) -> None:
+        while self._is_open:
+            try:
+                self._files.release(self._queue.enqueue(item, self._at(at)))
+            except MemoryLimitError:
+                self._room.wait()
+            else:
+                return
+
+    def reject(self, rejected: Sequence[tuple[str, str]], *, source: str) -> bool:
+        """Keep aside what is no row, by content and reason. Whether there is something to do now, and was nothing."""
         with self._lock:
             was_quiet = self.is_quiet
-            self._read += 1
-            self._rejects.append(reject)
-            return was_quiet
+            self._single_rows += len(rejected)
+            self._rejects += [Reject(file=source, content=content, reason=reason) for content, reason in rejected]
+            return was_quiet and not self.is_quiet
 
-    def take(self, count: int, now: float) -> list[StreamTuple]:
-        """A micro-batch: the rows that are served next."""
+    def take(self, count: int, now: float) -> MicroBatch:
+        """The keys that are served next."""
         with self._lock:
+            self._is_busy = True
             self._taken_since = self.pending.since
-            held, self._held = self._held, []
-            batch = [*held, *self.queue.dequeue_many(max(0, count - len(held)), self._at(now))]
+            held, self._held = self._held, MicroBatch()
+            batch = held.and_also(self.waiting.take(max(0, count - held.keys), self._at(now)))
             self._room.notify_all()
             return batch
 
-    def give_back(self, batch: list[StreamTuple]) -> None:
+    def give_back(self, batch: MicroBatch) -> None:
         """The update has failed: the next one takes the batch up again. What is newer by then wins in the table."""
         with self._lock:
+            self._is_busy = False
             self._held = batch
 
-    def settlement(self, batch: Sequence[StreamTuple]) -> Settlement:
+    def settlement(self, batch: MicroBatch) -> Settlement:
         """What a commit of the batch can settle."""
         with self._lock:
-            done = self._files.done_after(_tags(batch))
+            done = self._files.done_after(batch.released)
             of_files = (reject for taken in done for reject in taken.rejects)
             return Settlement(
                 done=tuple(done),
                 rejects=(*of_files, *self._rejects),
-                read=self._read,
-                superseded=self.queue.counts.superseded - self._superseded,
+                single_rows=self._single_rows,
+                superseded=self._queue.counts.superseded - self._superseded,
                 timestamp=self._timestamp,
             )
 
-    def settle(self, settled: Settlement, batch: Sequence[StreamTuple]) -> None:
+    def settle(self, settled: Settlement, batch: MicroBatch) -> None:
         """The commit has landed."""
         with self._lock:
+            self._is_busy = False
             self._taken_since = None
-            self._files.release(_tags(batch))
+            self._files.release(batch.released)
             self._files.forget(settled.done)
             of_files = sum(len(taken.rejects) for taken in settled.done)
             del self._rejects[: len(settled.rejects) - of_files]
-            self._read -= settled.read
+            self._single_rows -= settled.single_rows
             self._superseded += settled.superseded
             self.make_room()
+            self.waiting.settle()
 
     def _fault(self, key: Any, time: float) -> str | None:
         """What is wrong with a row, in words."""
@@ -218,7 +261,3 @@ class UpdateStream:
         """Files do not come in quite in the order of their arrival; for the queue time does not go backwards."""
         self._now = max(self._now, moment)
         return self._now
-
-
-def _tags(batch: Sequence[StreamTuple]) -> list[int]:
-    return [item.tag for item in batch if item.tag != UNTAGGED]

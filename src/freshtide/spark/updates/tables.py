@@ -6,9 +6,8 @@ import threading
 from collections.abc import Mapping
 
 from freshtide.core.tables import Table
+from freshtide.core.updatestreams import WINDOW_COLUMNS
 from freshtide.storage import LatestTable, Store
-
-WINDOW_START, WINDOW_END = "window_start", "window_end"
 
 
 def identity(table: Table) -> tuple[tuple[str, ...], str]:
@@ -18,7 +17,7 @@ def identity(table: Table) -> tuple[tuple[str, ...], str]:
     """
     assert table.updates is not None, f"{table.name} is no table of one row per key"
     assert table.time_column is not None, f"{table.name} has no time column"
-    windows = (WINDOW_START, WINDOW_END) if table.updates.windows is not None else ()
+    windows = WINDOW_COLUMNS if table.updates.windows is not None else ()
     return (*table.updates.key, *windows), table.time_column
 
 

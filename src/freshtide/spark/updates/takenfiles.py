@@ -20,6 +20,8 @@ class TakenFile:
     """A file that has been taken in."""
 
     file: FeedFile
+    rows: int
+    """As many as were found in it, rejects included."""
     waiting: int
     """Rows of it in the queue, or out of it and not committed yet."""
     rejects: Sequence[Reject]
@@ -36,10 +38,9 @@ class TakenFiles:
     def __contains__(self, file_id: int) -> bool:
         return file_id in self._by_id
 
-    def add(self, file: FeedFile, *, waiting: int, rejects: Sequence[Reject]) -> None:
-        taken = TakenFile(file=file, waiting=waiting, rejects=rejects)
+    def add(self, taken: TakenFile) -> None:
         self._files.append(taken)
-        self._by_id[file.id] = taken
+        self._by_id[taken.file.id] = taken
 
     def release(self, ids: Iterable[int]) -> None:
         """Rows of these files wait no longer."""

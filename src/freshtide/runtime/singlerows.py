@@ -1,0 +1,105 @@
+"""Single rows on their way from stream sources into the queues of update tables."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator, Mapping, Sequence
+
+from freshtide.clock import SystemClock
+from freshtide.core.events import DataArrived, Event
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Feed
+from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
+from freshtide.spark import UpdateStreams, UpdateTableRunner
+
+
+class RowIntake:
+    """Takes the rows of one feed, on the thread of its stream, and tells the engine when there is something to do."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        runners: Sequence[UpdateTableRunner],
+        *,
+        graph: TableGraph,
+        events: queue.SimpleQueue[Event],
+        clock: SystemClock,
+    ) -> None:
+        self._feed = feed
+        self._runners = runners
+        self._graph = graph
+        self._events = events
+        self._clock = clock
+
+    def take(self, rows: Sequence[StreamRow]) -> None:
+        now = self._clock.now()
+        offered = [(row.time, row.values, row.content) for row in rows]
+        for runner in self._runners:
+            if runner.stream.offer(offered, source=self._feed.name, at=now):
+                self._announce(runner, now)
+
+    def reject(self, rejected: Sequence[RejectedRow]) -> None:
+        told = [(row.content, row.reason) for row in rejected]
+        for runner in self._runners:
+            if runner.stream.reject(told, source=self._feed.name):
+                self._announce(runner, self._clock.now())
+
+    def _announce(self, runner: UpdateTableRunner, now: float) -> None:
+        pending = runner.stream.pending
+        self._events.put(
+            DataArrived(
+                table=self._graph.units.of(runner.table.name),
+                timestamp=0.0 if pending.timestamp is None else pending.timestamp,
+                at=now if pending.since is None else pending.since,
+            )
+        )
+
+
+class SingleRows:
+    """The stream sources of a warehouse during one run, and the update tables that they feed."""
+
+    def __init__(
+        self,
+        feeds: Mapping[str, Feed],
+        runners: UpdateStreams,
+        *,
+        graph: TableGraph,
+        events: queue.SimpleQueue[Event],
+        clock: SystemClock,
+    ) -> None:
+        self._runners = runners
+
+        def intake(feed: Feed) -> RowIntake:
+            readers = [runners[table.name] for table in graph.for_feed(feed.name)]
+            return RowIntake(feed, readers, graph=graph, events=events, clock=clock)
+
+        self._sources = StreamSet(feeds.values(), intake)
+
+    def start(self) -> None:
+        for runner in self._runners.values():
+            runner.stream.open()
+        self._sources.start()
+
+    def stop(self) -> None:
+        """Take no more rows; those that wait for room are not waited for."""
+        for runner in self._runners.values():
+            runner.stream.close()
+        self._sources.stop()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no row is on its way. Queues are another matter."""
+        return self._sources.quiet
+
+    @property
+    def faults(self) -> dict[str, tuple[str, ...]]:
+        """What keeps rows from coming, by feed."""
+        return self._sources.faults
+
+    @property
+    def fault(self) -> BaseException | None:
+        return self._sources.fault
+
+    def waiting(self) -> Iterator[UpdateTableRunner]:
+        """The update tables that an update would find something to do for."""
+        return (runner for runner in self._runners.values() if not runner.stream.is_quiet)
