@@ -105,6 +105,30 @@ class WindowGrid:
         """Is this time within this window?"""
         return self.start(number) <= time < self._end(number)
 
+    def first_of_key(self, time: float) -> int:
+        """The first window of a key whose first tuple is at this time: the youngest that holds it, or the next one.
+
+        Older ones that hold it as well were not seen from their start.
+        """
+        started = self.last_started(time)
+        return started if self.holds(started, time) else started + 1
+
+    def youngest_closed(self, time: float, *, before: float | None, reached: int) -> int | None:
+        """The youngest window with a tuple in it that a tuple at this time closes, if it closes any.
+
+        `before` is the time of the newest tuple before it that is in a window, and `reached` the youngest window that
+        was complete with that.
+        """
+        complete = self.last_complete(time)
+        if complete <= reached:
+            return None
+        # In ticks the closing tuple may be the last of the window. Else it is beyond it: the one before was the last.
+        last = time if self.holds(complete, time) else before
+        if last is None:
+            return None
+        closed = min(complete, self.last_started(last))
+        return closed if closed > reached else None
+
     def _end(self, number: int) -> float:
         return self.start(number) + self.size
 

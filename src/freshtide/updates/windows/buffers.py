@@ -90,6 +90,11 @@ class WindowBuffer:
         """The time of the newest tuple that is in a window at all."""
 
     @property
+    def is_new(self) -> bool:
+        """Has no tuple of the key come yet?"""
+        return self.newest_time == float("-inf")
+
+    @property
     def complete(self) -> bool:
         """Is the committed window known to be complete?"""
         return self.committed is not None and self.newest_time >= self.committed.closes_at
@@ -129,7 +134,8 @@ class WindowBuffer:
         """Put another tuple of the same time into the place of the newest one, unless that is gone."""
         location = self._newest
         if location is None or self._blocks.time(location) != self.newest_time:
-            self._departures.turn_away(tag, outside=False)
+            within = self._grid.holds(self._grid.last_started(self.newest_time), self.newest_time)
+            self._departures.turn_away(tag, outside=not within)
             return
         if self.newest_time > self._handed_out_to:
             self._departures.superseded += 1

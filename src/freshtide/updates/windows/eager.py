@@ -13,8 +13,8 @@ from freshtide.updates.windows.buffers import WindowBuffer
 class Eager:
     """Commits to windows that have just started; a tuple that starts a window drops the one that started before it.
 
-    The enqueue buffer holds the youngest window, so in ticks at most `delta` tuples. With the committed window, of which
-    the first tuple is handed out when it is committed to, that makes `omega + delta - 1`.
+    The enqueue buffer holds the youngest window, so in ticks at most `delta` tuples. With the committed window, whose
+    first tuple is handed out as it is committed to, that makes `omega + delta - 1`.
     """
 
     name: ClassVar[WindowSemantics] = WindowSemantics.EAGER

@@ -27,42 +27,25 @@ class Lazy:
         self._grid = grid
 
     def enqueue(self, buffer: WindowBuffer, time: float, values: Sequence[Any], tag: int) -> bool:
-        grid, started = self._grid, self._grid.last_started(time)
-        within = grid.holds(started, time)
+        grid, before = self._grid, buffer.newest_within
+        within = grid.holds(grid.last_started(time), time)
         if within:
             buffer.append(time, values, tag, keep=True)
+            buffer.newest_within = time
         else:
             buffer.turn_away(tag)
-        before = buffer.newest_within
-        if before is None:
-            first = started if within else started + 1
-            buffer.reached = first - 1 if buffer.reached is None else max(buffer.reached, first - 1)
-        if within:
-            buffer.newest_within = time
-        closed = self._closed(buffer, time, before)
+        reached = buffer.reached
+        if reached is None or buffer.is_new:
+            before_all = grid.first_of_key(time) - 1
+            reached = before_all if reached is None else max(reached, before_all)
+        closed = grid.youngest_closed(time, before=before, reached=reached)
         if closed is not None:
             buffer.waiting = closed
-        assert buffer.reached is not None
-        needed = buffer.reached + 1 if buffer.waiting is None else buffer.waiting
-        buffer.keep_from(grid.start(needed))
+        buffer.reached = max(reached, grid.last_complete(time))
+        buffer.keep_from(grid.start(buffer.reached + 1 if buffer.waiting is None else buffer.waiting))
         return closed is not None
 
     def commit(self, buffer: WindowBuffer) -> None:
         assert buffer.waiting is not None
         assert buffer.reached is not None
         buffer.commit(buffer.waiting, keep_from=self._grid.start(buffer.reached + 1))
-
-    def _closed(self, buffer: WindowBuffer, time: float, before: float | None) -> int | None:
-        """The youngest window with a tuple that this tuple closes, if it closes any; `before` is the one before it."""
-        grid, reached = self._grid, buffer.reached
-        complete = grid.last_complete(time)
-        assert reached is not None
-        if complete <= reached:
-            return None
-        buffer.reached = complete
-        # In ticks the closing tuple is the last of the window. Else it is beyond its end, and the one before was the last.
-        last = buffer.newest_within if grid.holds(complete, time) else before
-        if last is None:
-            return None
-        closed = min(complete, grid.last_started(last))
-        return closed if closed > reached else None

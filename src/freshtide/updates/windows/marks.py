@@ -33,6 +33,8 @@ class MarkedTuple(NamedTuple):
     mark: Mark
     window: Window
     closes: bool
+    released: tuple[int, ...] = ()
+    """The tags of tuples that no other window needs."""
 
     @property
     def win_spec(self) -> float:
@@ -48,6 +50,8 @@ class CommittedWindow(NamedTuple):
     key: Hashable
     window: Window
     tuples: tuple[StreamTuple, ...]
+    released: tuple[int, ...] = ()
+    """The tags of those of its tuples that no other window needs."""
 
     @property
     def start(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,6 +75,8 @@ class WindowQueue(StoredQueue):
         self._buffers: list[WindowBuffer] = []
         """By cell; cells are numbered from 1."""
         self._states = KeyStates()
+        self._complete_since: OrderedDict[int, float] = OrderedDict()
+        """By cell, in the order of these moments."""
 
     @property
     def use(self) -> MemoryUse:
@@ -101,13 +104,13 @@ class WindowQueue(StoredQueue):
         return () if cell is None else tuple(self._buffers[cell - 1].stored())
 
     def resume_after(self, key: Hashable, start: float) -> None:
-        """The window of a key that begins here was served in an earlier run: neither it nor an older one is an update."""
+        """The window of a key that begins here was served in an earlier run: it and older ones are no updates."""
         buffer = self._buffers[self._cell(key) - 1]
         served = self.grid.last_started(start)
         buffer.reached = served if buffer.reached is None else max(buffer.reached, served)
 
     def read(self) -> StreamTuple | None:
-        """The tuple that would be served next; None if there is none yet, even if its window is known to be complete."""
+        """The tuple that would be served next; None also while the next news is only that a window is complete."""
         cell = self._states.processing
         while cell is not None and not self._buffers[cell - 1].available:
             self._states.ran_dry(cell)
@@ -122,7 +125,7 @@ class WindowQueue(StoredQueue):
                 return marked.item
         return None
 
-    def dequeue_marked(self, now: float) -> MarkedTuple | None:  # noqa: ARG002 - keys are in order when they arrive
+    def dequeue_marked(self, now: float) -> MarkedTuple | None:
         """Serve the next tuple of the window under processing, or else of the next window: the operator is free.
 
         A key whose window has run dry becomes idle, and another one is served.
@@ -136,15 +139,15 @@ class WindowQueue(StoredQueue):
             if marked.item is not None:
                 self.counts.dequeued += 1
             if marked.closes:
-                self._finish(cell)
-            return marked
+                self._finish(cell, now)
+            return marked._replace(released=tuple(self._departures.take()))
         return None
 
-    def dequeue_window(self, now: float) -> CommittedWindow | None:  # noqa: ARG002 - keys are in order when they arrive
+    def dequeue_window(self, now: float) -> CommittedWindow | None:
         """Serve the next complete window; None if none is.
 
-        On the way EAGER commits to all windows that wait and can be committed to, complete or not: from then on they are
-        kept until they are. A window of which a tuple was served by itself is not among them.
+        On the way EAGER commits to windows that are not complete: from then on they are kept until they are. A window
+        of which a tuple was served by itself is not given.
         """
         passed_by: list[int] = []
         found: CommittedWindow | None = None
@@ -157,33 +160,29 @@ class WindowQueue(StoredQueue):
                 passed_by.append(cell)
             else:
                 found = self._whole(buffer)
-                self._finish(cell)
+                self._finish(cell, now)
         for cell in passed_by:
             self._states.promoted(cell)
         return found
 
-    def commit_waiting(self) -> None:
-        """Commit to all windows that wait, as far as their keys have no other under processing.
+    def commit_started(self) -> None:
+        """With EAGER: commit to the windows that wait, as far as their keys have no other under processing.
 
-        With EAGER a window that is not committed to is dropped when the next one starts. Who serves whole windows calls
-        this when there is nothing to serve, so that the windows that have started are there when they are complete.
+        A started window that is not committed to is dropped when the next one starts. Who serves whole windows calls
+        this while there is nothing else to do, so that started windows are still there when they are complete.
         """
-        while (cell := self._states.next_waiting()) is not None:
+        while self._semantics.name is WindowSemantics.EAGER and (cell := self._states.next_waiting()) is not None:
             self._commit(cell)
 
     def oldest_complete(self) -> float | None:
-        """When the oldest window arrived that `dequeue_window` would give, or made give: with LAZY the one that waits."""
-        return min(self._complete_since.values(), default=None)
+        """Since when `dequeue_window` has had a window to give; of several keys, the longest."""
+        return next(iter(self._complete_since.values()), None)
 
     def __len__(self) -> int:
         return self._states.waiting
 
     def oldest_pending(self) -> float | None:
         return self._states.oldest_since
-
-    def take_released(self) -> list[int]:
-        """The tags of the tuples that have left with what was served since the last time."""
-        return self._departures.take()
 
     def _put(self, key: Hashable, time: float, values: Sequence[Any], tag: int, now: float) -> Sequence[int]:
         cell = self._cell(key)
@@ -200,8 +199,10 @@ class WindowQueue(StoredQueue):
                 self._states.updated(cell, place, now)
             if buffer.available:
                 self._states.promoted(cell)
+            self._note_complete(cell, now)
         self.counts.enqueued += 1
-        self._count_departures()
+        self.counts.superseded = self._departures.superseded
+        self.counts.outside = self._departures.outside
         return self._departures.take()
 
     def _cell(self, key: Hashable) -> int:
@@ -234,12 +235,22 @@ class WindowQueue(StoredQueue):
             if marked.item is not None:
                 tuples.append(marked.item)
         self.counts.dequeued += len(tuples)
-        return CommittedWindow(buffer.key, window, tuple(tuples))
+        return CommittedWindow(buffer.key, window, tuple(tuples), tuple(self._departures.take()))
 
-    def _finish(self, cell: int) -> None:
+    def _finish(self, cell: int, now: float) -> None:
         self.counts.windows += 1
         self._states.done(cell)
+        del self._complete_since[cell]
+        self._note_complete(cell, now)
 
-    def _count_departures(self) -> None:
-        self.counts.superseded = self._departures.superseded
-        self.counts.outside = self._departures.outside
+    def _note_complete(self, cell: int, now: float) -> None:
+        """Keep in mind whether the window of a key that is to be served next is complete, and since when."""
+        buffer = self._buffers[cell - 1]
+        if buffer.committed is not None:
+            complete = buffer.complete
+        else:
+            complete = buffer.waiting is not None and buffer.waiting <= self.grid.last_complete(buffer.newest_time)
+        if complete:
+            self._complete_since.setdefault(cell, now)
+        else:
+            self._complete_since.pop(cell, None)

@@ -20,13 +20,16 @@ class KeyState(StrEnum):
 class KeyStates:
     """The lists of the key scheduler, by cell: `wq` of waiting keys, `upq` of keys under processing, `il` of idle ones.
 
-    The aggregate has one window of a key open at a time. So a key that waits while it is idle cannot be committed to. If
-    it gets to the head of the queue it steps aside, and goes back there once its window is done.
+    The aggregate has one window of a key open at a time. So a key that waits while it is idle cannot be committed to.
+    If it gets to the head of the queue it steps aside, and goes back to its place once its window is done.
     """
 
     def __init__(self) -> None:
         self._queue = KeyList()
         self._aside: set[int] = set()
+        self._places = array("q")
+        """Of each key in the queue or aside: it comes after all keys with lower numbers."""
+        self._placed = 0
         self._by_age = KeyList()
         self._since = array("d")
         self._processing = KeyList()
@@ -68,7 +71,9 @@ class KeyStates:
         if cell not in self._by_age:
             self._by_age.append(cell)
             if cell >= len(self._since):
-                self._since.extend(array("d", [0.0]) * (cell + 1 - len(self._since)))
+                more = cell + 1 - len(self._since)
+                self._since.extend(array("d", [0.0]) * more)
+                self._places.extend(array("q", [0]) * more)
             self._since[cell] = now
             self._waiting += 1
         elif place is Place.STAY:
@@ -77,9 +82,12 @@ class KeyStates:
             self._aside.remove(cell)
         else:
             self._queue.remove(cell)
+        self._placed += 1
         if place is Place.FRONT:
+            self._places[cell] = -self._placed
             self._queue.prepend(cell)
         else:
+            self._places[cell] = self._placed
             self._queue.append(cell)
 
     def next_waiting(self) -> int | None:
@@ -112,4 +120,13 @@ class KeyStates:
         self._processing.remove(cell)
         if cell in self._aside:
             self._aside.remove(cell)
-            self._queue.prepend(cell)
+            self._return(cell)
+
+    def _return(self, cell: int) -> None:
+        """Put a key back into its place. All before it are others that came back, or cut into the line."""
+        before: list[int] = []
+        while (first := self._queue.first) is not None and self._places[first] < self._places[cell]:
+            self._queue.remove(first)
+            before.append(first)
+        for returned in (cell, *reversed(before)):
+            self._queue.prepend(returned)
