@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from freshtide.catalog import Catalog, RequestKind, RunLock, TableRow, UpdateRow, UpdateStatus, WarehouseBusyError
+from freshtide.catalog import (
+    Catalog,
+    RequestKind,
+    RunLock,
+    TableRow,
+    UpdateRow,
+    UpdateStatus,
+    UpdateStreamRow,
+    WarehouseBusyError,
+)
 from freshtide.catalog.catalog import CatalogError
 from freshtide.catalog.urls import CatalogUrlError
 from freshtide.core.costs import CostModel
@@ -59,6 +68,16 @@ def test_putting_a_row_again_replaces_it(catalog: Catalog) -> None:
 def test_a_table_without_a_row_is_new(catalog: Catalog) -> None:
     assert catalog.tables.get("cpu") == TableRow(name="cpu")
     assert catalog.tables.all() == {}
+
+
+def test_how_an_update_stream_stands_is_kept_by_table(catalog: Catalog) -> None:
+    standing = UpdateStreamRow(pending_since=12.5, residents=3, superseded=2**40, rejected=1)
+    catalog.streams.put("quotes", UpdateStreamRow())
+    catalog.streams.put("quotes", standing)
+    catalog.streams.put("offers", replace(standing, pending_since=None))
+    assert catalog.streams.all() == {"quotes": standing, "offers": replace(standing, pending_since=None)}
+    catalog.streams.forget_all_but(["quotes"])
+    assert catalog.streams.all() == {"quotes": standing}
 
 
 def test_a_status_is_set_without_touching_the_rest(catalog: Catalog) -> None:

@@ -13,6 +13,7 @@ from freshtide.core.grains import Grain
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros_of
 from freshtide.core.tables import Emit, Maintenance, Table
+from freshtide.core.updatestreams import UpdateSemantics
 
 from .declared import base, view
 
@@ -50,6 +51,23 @@ def test_rows_of_a_base_table_are_final_up_to_and_with_the_cut() -> None:
 
 def test_a_row_wise_view_is_as_final_as_its_source() -> None:
     assert cuts(base("cpu"), rows("busy", "cpu")).closed_before("busy", NINE) == NINE + 1
+
+
+def test_no_row_of_an_update_table_is_ever_final_nor_of_a_view_of_it() -> None:
+    newest = UpdateSemantics(key=("host",))
+    some = cuts(
+        base("cpu", updates=newest, maintain=Maintenance.LATEST),
+        view("board", "cpu", updates=newest, maintain=Maintenance.LATEST),
+        view("total", "cpu", maintain=Maintenance.FULL),
+        base("calls"),
+        rows("both", "cpu", "calls"),
+    )
+    for name in ("cpu", "board", "total", "both"):
+        assert some.closed_before(name, NINE) is None
+        assert some.reach(name, NINE) == NINE
+    assert not any(some.appends_only(name) for name in ("cpu", "board", "total"))
+    assert not some.bounded("board")
+    assert some.reads_from("board", NINE) is None, "from the beginning"
 
 
 def test_an_hour_is_open_until_its_last_microsecond_is_in() -> None:

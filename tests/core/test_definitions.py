@@ -11,6 +11,7 @@ from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Emit, FunctionQuery, Maintenance, Table
+from freshtide.core.updatestreams import KeyOrder, KeyWindows, UpdateSemantics, WindowSemantics
 
 from .declared import base, sql, view
 
@@ -123,3 +124,21 @@ def test_a_function_is_defined_by_its_text_and_by_what_is_passed_to_it() -> None
     assert of("busy", [*tables, reads("cpu")]) == of("busy", [*tables, reads("cpu")])
     assert of("busy", [*tables, reads("cpu")]) != of("busy", [*tables, reads("cpu", "g")])
     assert of("busy", [*tables, reads("cpu")]) != of("busy", [*tables, reads("disk")])
+
+
+def test_what_supersedes_what_is_part_of_a_definition_and_who_is_served_first_is_not() -> None:
+    def told(updates: UpdateSemantics | None) -> str:
+        return of("cpu", [replace(CPU, updates=updates)])
+
+    by_host = UpdateSemantics(key=("host",))
+    minutes = KeyWindows(size=60.0, slide=60.0)
+    different = [
+        None,
+        by_host,
+        UpdateSemantics(key=("host", "core")),
+        replace(by_host, windows=minutes),
+        replace(by_host, windows=replace(minutes, slide=10.0)),
+        replace(by_host, windows=replace(minutes, semantics=WindowSemantics.EAGER)),
+    ]
+    assert len({told(updates) for updates in different}) == len(different)
+    assert len({told(replace(by_host, order=order)) for order in KeyOrder}) == 1

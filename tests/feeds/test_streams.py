@@ -279,8 +279,13 @@ TYPED = [
     ("date", "2026-05-01", date(2026, 5, 1)),
     ("timestamp", "2026-05-01T14:00:00+02:00", NOON),
     ("timestamp_ntz", "2026-05-01T12:00:00", NOON.replace(tzinfo=None)),
-    ("array<int>", [1, 2], [1, 2]),
-    ("struct<a: int>", {"a": 1}, {"a": 1}),
+    ("ARRAY<INT>", [1, None], [1, None]),
+    ("MAP<STRING, DATE>", {"a": "2026-05-01"}, [("a", date(2026, 5, 1))]),
+    (
+        "STRUCT<a: INT, at: ARRAY<STRUCT<t: TIMESTAMP, d: DECIMAL(5, 2)>>>",
+        {"at": [{"t": "2026-05-01T12:00:00Z", "d": 1}], "other": 1},
+        {"a": None, "at": [{"t": NOON, "d": Decimal("1.00")}]},
+    ),
     ("double", None, None),
 ]
 
@@ -303,7 +308,9 @@ def test_each_type_is_read_as_what_it_is(type_: str, written: object, value: obj
         ("decimal(5,2)", 1234.5, "column 'x': '1234.5' is not a decimal(5,2)"),
         ("date", "yesterday", "column 'x': 'yesterday' is not a date"),
         ("timestamp", 12, "column 'x': '12' is not a timestamp"),
-        ("array<int>", 1, "column 'x': '1' is not an array<int>"),
+        ("ARRAY<INT>", 1, "column 'x': '1' is not an ARRAY<INT>"),
+        ("ARRAY<INT>", [1, "b"], "column 'x': '[1, \"b\"]' is not an ARRAY<INT>"),
+        ("STRUCT<a: INT>", [1], "column 'x': '[1]' is not a STRUCT<a: INT>"),
     ],
 )
 def test_a_value_of_another_type_is_told(type_: str, written: object, reason: str) -> None:

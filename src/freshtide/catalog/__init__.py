@@ -9,6 +9,7 @@ from freshtide.catalog.files import FileLedger
 from freshtide.catalog.lock import RunLock, WarehouseBusyError
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import Request, RequestKind, RequestQueue
+from freshtide.catalog.streams import UpdateStreamRow, UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
 from freshtide.catalog.urls import parse_url, url_within, without_password
@@ -26,6 +27,8 @@ __all__ = [
     "UpdateLog",
     "UpdateRow",
     "UpdateStatus",
+    "UpdateStreamRow",
+    "UpdateStreams",
     "WarehouseBusyError",
     "parse_url",
     "url_within",

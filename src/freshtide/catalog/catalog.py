@@ -15,6 +15,7 @@ from freshtide.catalog.groups import GroupCosts
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.schema import metadata
+from freshtide.catalog.streams import UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog
 from freshtide.catalog.urls import parse_url, with_patience
@@ -55,6 +56,7 @@ class Catalog:
         self.outages = OutageLog(engine)
         self.tables = TableStates(engine)
         self.groups = GroupCosts(engine)
+        self.streams = UpdateStreams(engine)
         self.updates = UpdateLog(engine)
         self.requests = RequestQueue(engine)
 

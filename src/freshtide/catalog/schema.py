@@ -101,6 +101,17 @@ update_groups = Table(
     Column("cost", JSON, nullable=False),
 )
 
+update_streams = Table(
+    "update_streams",
+    metadata,
+    Column("table_name", String(255), primary_key=True),
+    Column("pending_since", Float(53)),
+    Column("residents", BigInteger, nullable=False),
+    Column("superseded", BigInteger, nullable=False),
+    Column("rejected", BigInteger, nullable=False),
+    comment="What waits for update tables, and how many of their rows were superseded or rejected.",
+)
+
 updates = Table(
     "updates",
     metadata,

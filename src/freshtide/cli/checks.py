@@ -110,6 +110,8 @@ def _folders(project: Project) -> Iterator[Finding]:
             way_out=f"This user cannot write there: run `chown {os.environ.get('USER', '$USER')} {folder}`.",
         )
     for feed in project.feeds.values():
+        if feed.stream is not None:
+            continue  # whether somebody sends is seen when a run listens
         parts = (project.root / feed.path).parts
         wild = next((index for index, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
         folder = Path(*parts[:wild])

@@ -110,7 +110,7 @@ class _View:
         while not self._stop.wait(_REPORT_EVERY):
             status = self._warehouse.status()
             updates = sum(table.updates for table in status.tables)
-            pending = sum(table.pending for table in status.tables)
+            pending = sum(table.residents or table.pending for table in status.tables)
             behind = ", ".join(table.name for table in status.broken) or "none"
             console.print(
                 f"{number_of(updates, 'update')} so far, {pending} pending; beyond their target lag: {behind}"

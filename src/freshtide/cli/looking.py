@@ -102,9 +102,9 @@ def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_jso
     with looking_at(project) as (loaded, catalog):
         chosen = select_tables(loaded.graph, select or ())
         now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen)
-    never = [table for table in now.tables if table.target_lag is not None and table.staleness is None]
+    never = [table for table in now.tables if table.target_lag is not None and table.lag is None]
     if as_json:
-        keys = ("name", "freshness", "staleness", "target_lag", "within_target")
+        keys = ("name", "freshness", "staleness", "update_staleness", "target_lag", "within_target")
         rows = [{key: table.as_json()[key] for key in keys} for table in now.tables]
         print_json({"at": format_instant(now.at), "tables": rows})
     else:
@@ -115,7 +115,9 @@ def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_jso
             verdict = {True: "[green]kept[/green]", False: "[red]broken[/red]", None: ""}[table.within_target]
             if table in never:
                 verdict = "[red]never loaded[/red]"
-            shown.add_row(table.name, duration(table.staleness), duration(table.target_lag), verdict)
+            if table.update_staleness is not None:
+                verdict = f"{verdict} [dim](its oldest pending update)[/dim]".lstrip()
+            shown.add_row(table.name, duration(table.lag), duration(table.target_lag), verdict)
         console.print(shown)
     if now.broken or never:
         raise typer.Exit(1)

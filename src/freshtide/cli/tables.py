@@ -16,17 +16,19 @@ from freshtide.observe import KeptBound, RowCount, TableReport, WarehouseStatus
 _JUSTIFY: dict[str, Literal["left", "right"]] = {
     "Table": "left",
     "Stale": "right",
+    "Oldest update": "right",
     "Target": "right",
     "Most of bound": "right",
     "Fresh up to": "left",
     "Waiting": "right",
+    "Superseded": "right",
     "Updates": "right",
     "Mean": "right",
     "Now": "left",
 }
 _GAP = 2
 # Given up one after the other where a terminal is too narrow for them and for enough of the names.
-_DISPENSABLE = ("Mean", "Updates", "Most of bound", "Target", "Fresh up to", "Waiting")
+_DISPENSABLE = ("Mean", "Updates", "Superseded", "Most of bound", "Target", "Fresh up to", "Waiting")
 _ENOUGH_OF_A_NAME = 24
 _ENOUGH_OF_NOW = 14
 
@@ -44,7 +46,11 @@ def status_table(
     Within a width, names are shortened rather than figures. With `most`, only so many tables are shown.
     """
     rows = [_cells(report, status.at, (bounds or {}).get(report.name)) for report in status.tables[:most]]
-    columns = _fitted(rows, [name for name in _JUSTIFY if bounds or name != "Most of bound"], width)
+    left_out = set() if bounds else {"Most of bound"}
+    if all(report.update_staleness is None for report in status.tables):
+        # Hardly a project has update tables: the others are spared their columns.
+        left_out |= {"Oldest update", "Superseded"}
+    columns = _fitted(rows, [name for name in _JUSTIFY if name not in left_out], width)
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for name in columns:
         table.add_column(name, justify=_JUSTIFY[name], no_wrap=True)
@@ -56,11 +62,13 @@ def status_table(
 def _cells(report: TableReport, now: float, kept: KeptBound | None) -> dict[str, Text]:
     cells = {
         "Table": "  " * report.level + report.name,
-        "Stale": _staleness(report),
+        "Stale": duration(report.staleness) if report.update_staleness is not None else _lag(report),
+        "Oldest update": "–" if report.update_staleness is None else _lag(report),
         "Target": duration(report.target_lag),
         "Most of bound": "–" if kept is None else _most(kept),
         "Fresh up to": "–" if report.freshness is None else _moment(report.freshness, now),
-        "Waiting": str(report.pending or "–"),
+        "Waiting": str(report.residents or report.pending or "–"),
+        "Superseded": "–" if report.superseded is None else f"{report.superseded:,}",
         "Updates": str(report.updates),
         "Mean": "–" if report.mean_seconds is None else f"{report.mean_seconds:.2f}s",
         "Now": _doing(report, now),
@@ -122,9 +130,10 @@ def _most(kept: KeptBound) -> str:
     return f"[{colour}]{duration(kept.observed)} of {duration(kept.bound)}[/{colour}]"
 
 
-def _staleness(report: TableReport) -> str:
+def _lag(report: TableReport) -> str:
+    """The staleness that is held against the target."""
     colour = {True: "green", False: "red", None: "default"}[report.within_target]
-    return f"[{colour}]{duration(report.staleness)}[/{colour}]"
+    return f"[{colour}]{duration(report.lag)}[/{colour}]"
 
 
 def _doing(report: TableReport, now: float) -> str:
@@ -136,4 +145,4 @@ def _doing(report: TableReport, now: float) -> str:
         return "[yellow]paused[/yellow]"
     if report.silent_since is not None:
         return f"[yellow]outage, {duration(max(0.0, now - report.silent_since))}[/yellow]"
-    return "[dim]waiting[/dim]" if report.pending else ""
+    return "[dim]waiting[/dim]" if report.pending or report.residents else ""

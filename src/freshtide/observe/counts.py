@@ -39,7 +39,7 @@ class RowCount:
 
 
 def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[str, ...]) -> list[RowCount]:
-    """Count the base tables among the given ones."""
+    """Count the base tables among the given ones. Update tables are left out: they hold one row for many."""
     found = []
     rows = catalog.tables.all()
     for name in tables:

@@ -90,16 +90,30 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
 
 
 def _how_stale(report: TableReport) -> str:
+    if report.update_staleness is not None:
+        return _how_long_pending(report, report.update_staleness)
     if report.staleness is None or report.freshness is None:
         return f"'{report.name}' has never been updated."
     told = (
         f"'{report.name}' is {format_duration(report.staleness)} stale: "
         f"it holds everything up to {format_instant(report.freshness)}."
     )
+    return told + _target_story(report)
+
+
+def _how_long_pending(report: TableReport, waited: float) -> str:
+    """The staleness of an update table."""
+    if not waited:
+        return f"Nothing is pending for '{report.name}': it holds the newest row of every key." + _target_story(report)
+    told = f"The oldest pending update of '{report.name}' has waited {format_duration(waited)}."
+    return told + _target_story(report)
+
+
+def _target_story(report: TableReport) -> str:
     if report.target_lag is None:
-        return told + " It has no target lag."
+        return " It has no target lag."
     kept = "within" if report.within_target else "beyond"
-    return f"{told} That is {kept} its target lag of {format_duration(report.target_lag)}."
+    return f" That is {kept} its target lag of {format_duration(report.target_lag)}."
 
 
 def _state(report: TableReport, now: float, *, run_going_on: bool) -> list[str]:
@@ -116,19 +130,35 @@ def _state(report: TableReport, now: float, *, run_going_on: bool) -> list[str]:
 def _feed_story(project: Project, catalog: Catalog, report: TableReport, now: float) -> list[str]:
     feed_name = project.graph[report.name].feed or ""
     feed = project.feeds[feed_name]
+    told = _stream_story(report)
+    if feed.stream is not None:
+        return told
     if report.pending:
         oldest = min(file.arrived_at for file in catalog.files.pending(report.name))
         return [
+            *told,
             f"{report.pending} file{'s' if report.pending > 1 else ''} of '{feed_name}' wait to be loaded, "
-            f"the oldest for {format_duration(now - oldest)}."
+            f"the oldest for {format_duration(now - oldest)}.",
         ]
     latest = catalog.files.latest_timestamp(feed_name)
     if latest is None:
-        return [f"No file has arrived in '{feed_name}' yet ({feed.path})."]
+        return [*told, f"No file has arrived in '{feed_name}' yet ({feed.path})."]
     every = f" It should bring one every {format_duration(feed.period)}." if feed.period else ""
     return [
+        *told,
         f"Everything that has arrived in '{feed_name}' is loaded; its newest file is stamped "
-        f"{format_duration(max(0.0, now - latest))} ago.{every}"
+        f"{format_duration(max(0.0, now - latest))} ago.{every}",
+    ]
+
+
+def _stream_story(report: TableReport) -> list[str]:
+    """What waits in the queue of an update table, and what will never come out of it."""
+    if report.residents is None:
+        return []
+    waits = f"{report.residents:,} row{' waits' if report.residents == 1 else 's wait'} in its queue"
+    return [
+        f"{waits}; so far {report.superseded or 0:,} were superseded by newer ones before they were processed, and "
+        f"{report.rejected or 0:,} rejected."
     ]
 
 

@@ -43,6 +43,13 @@ def _start(scheduler: StandingScheduler, unit: str, update: UpdateRow) -> None:
 
 
 def _arrivals(project: Project, catalog: Catalog) -> Iterator[tuple[float, DataArrived]]:
+    rows = catalog.tables.all()
+    for name, stream in catalog.streams.all().items():
+        if name in project.graph and stream.pending_since is not None:
+            # How the rows are stamped that wait in a queue only the run knows, and it plays no part.
+            freshness = rows[name].freshness if name in rows else None
+            stamp = stream.pending_since if freshness is None else freshness
+            yield stream.pending_since, DataArrived(table=project.graph.units.of(name), timestamp=stamp)
     for table in project.graph.values():
         if table.is_base:
             for file in catalog.files.pending(table.name):

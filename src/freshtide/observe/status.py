@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from freshtide.catalog import Catalog, UpdateRow
+from freshtide.catalog import Catalog, UpdateRow, UpdateStreamRow
 from freshtide.core.cuts import Cuts
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
@@ -45,13 +45,28 @@ class TableReport:
     mean_seconds: float | None
     silent_since: float | None = None
     """For a base table whose feed is in an outage: since when no file has come."""
+    update_staleness: float | None = None
+    """Of an update table: how long its oldest pending update has waited, 0 with nothing pending (Moga et al. 2009).
+
+    It is not `staleness`, the age of the newest row (Golab et al. 2011): that grows while nothing comes, too."""
+    residents: int | None = None
+    """Of an update table: the rows that wait in its queue."""
+    superseded: int | None = None
+    """Of an update table: the rows that newer ones of their key replaced before they were processed."""
+    rejected: int | None = None
+    """Of an update table: the rows that were kept aside."""
+
+    @property
+    def lag(self) -> float | None:
+        """The staleness that a target lag is about: an update table is late with what it has not taken in yet."""
+        return self.staleness if self.update_staleness is None else self.update_staleness
 
     @property
     def within_target(self) -> bool | None:
         """Whether the target lag is kept; None where there is none, or nothing has ever been loaded."""
-        if self.target_lag is None or self.staleness is None:
+        if self.target_lag is None or self.lag is None:
             return None
-        return self.staleness <= self.target_lag
+        return self.lag <= self.target_lag
 
     def as_json(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in self.__slots__}
@@ -135,6 +150,7 @@ def warehouse_status(
     pending = catalog.files.pending_counts()
     running = {update.table: update for update in catalog.updates.running()}
     outages = catalog.outages.going_on() if run_going_on else {}
+    streams = catalog.streams.all()
     cuts = Cuts(project.graph)
     reports = []
     for name in select if select is not None else tuple(project.graph):
@@ -161,11 +177,34 @@ def warehouse_status(
                 failures=row.failures if row else 0,
                 mean_seconds=row.busy / row.updates if row and row.updates else None,
                 silent_since=outages[table.feed].silent_since if table.feed in outages else None,
+                **_stream_standing(table, streams.get(name), catalog, now),
             )
         )
     return WarehouseStatus(
         name=project.settings.name, at=now, tables=tuple(reports), feeds=_feeds(project, catalog, outages)
     )
+
+
+def pending_since(table: str, stream: UpdateStreamRow | None, catalog: Catalog) -> float | None:
+    """Since when an update has been pending for an update table, in its queue or in a file that is still to be read."""
+    moments = [file.arrived_at for file in catalog.files.pending(table)]
+    if stream is not None and stream.pending_since is not None:
+        moments.append(stream.pending_since)
+    return min(moments, default=None)
+
+
+def _stream_standing(table: Table, stream: UpdateStreamRow | None, catalog: Catalog, now: float) -> dict[str, Any]:
+    """How a base table stands into which an update stream goes; nothing for any other."""
+    if table.updates is None or not table.is_base:
+        return {}
+    since = pending_since(table.name, stream, catalog)
+    known = stream or UpdateStreamRow()
+    return {
+        "update_staleness": 0.0 if since is None else max(0.0, now - since),
+        "residents": known.residents,
+        "superseded": known.superseded,
+        "rejected": known.rejected,
+    }
 
 
 def limiting_source(graph: TableGraph, table: str, safe: dict[str, float | None]) -> str | None:

@@ -113,14 +113,41 @@ def _is_needed(feed: Feed, column: Column) -> bool:
 
 
 def _reader(feed: Feed, column: Column) -> _Reader:
-    kind = column.type.partition("(")[0].partition("<")[0].lower()
-    if column.name == feed.time_column and (feed.time_format is not None or kind != "date"):
+    if column.name == feed.time_column and (feed.time_format is not None or column.type != "date"):
         return _Reader("timestamp", _time_in(feed.time_format))
+    return _Reader(column.type, _reader_of(column.type))
+
+
+def _reader_of(type_: str) -> Callable[[Any], Any]:
+    """What reads the values of a type as `normal_type` writes it."""
+    kind, _, inside = type_.replace("(", "<", 1).partition("<")
+    kind = kind.strip().lower()
     if kind in _WHOLE_NUMBERS:
-        return _Reader(column.type, _whole_number(_WHOLE_NUMBERS[kind]))
+        return _whole_number(_WHOLE_NUMBERS[kind])
     if kind == "decimal":
-        return _Reader(column.type, _decimal(column.type))
-    return _Reader(column.type, _READERS[kind])
+        return _decimal(type_)
+    parts = _parts(inside.strip()[:-1])
+    match kind:
+        case "array":
+            return _array(_reader_of(parts[0]))
+        case "map":
+            return _map(_reader_of(parts[0]), _reader_of(parts[1]))
+        case "struct":
+            fields = (part.partition(":") for part in parts)
+            return _struct({name.strip().strip("`"): _reader_of(of.strip()) for name, _, of in fields})
+    return _READERS[kind]
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between the commas that are not within brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
 
 
 def _time_in(time_format: str | None) -> Callable[[Any], datetime]:
@@ -183,27 +210,46 @@ def _text(value: Any) -> str:
 def _date(value: Any) -> date:
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
-    return date.fromisoformat(value.strip()) if isinstance(value, str) else _date_of(_READERS["timestamp"](value))
-
-
-def _date_of(moment: datetime) -> date:
-    return moment.date()
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return date.fromisoformat(value.strip())
 
 
 def _bytes(value: Any) -> bytes:
     return value if isinstance(value, bytes) else _text(value).encode()
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list | tuple):
-        raise TypeError(value)
-    return list(value)
+def _array(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+    def read_all(value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise TypeError(value)
+        return [_optional(read, part) for part in value]
+
+    return read_all
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(value)
-    return dict(value)
+def _map(read_key: Callable[[Any], Any], read: Callable[[Any], Any]) -> Callable[[Any], list[tuple[Any, Any]]]:
+    """As pairs, like Arrow has them."""
+
+    def read_all(value: Any) -> list[tuple[Any, Any]]:
+        if not isinstance(value, Mapping):
+            raise TypeError(value)
+        return [(read_key(key), _optional(read, part)) for key, part in value.items()]
+
+    return read_all
+
+
+def _struct(fields: Mapping[str, Callable[[Any], Any]]) -> Callable[[Any], dict[str, Any]]:
+    def read_all(value: Any) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise TypeError(value)
+        return {name: _optional(read, value.get(name)) for name, read in fields.items()}
+
+    return read_all
+
+
+def _optional(read: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else read(value)
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
@@ -218,9 +264,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "timestamp": _time_in(None),
     "timestamp_ltz": _time_in(None),
     "timestamp_ntz": lambda value: _time_in(None)(value).replace(tzinfo=None),
-    "array": _list,
-    "map": _fields,
-    "struct": _fields,
 }
 
 
@@ -233,4 +276,4 @@ def _shown(value: object) -> str:
 
 
 def _article(read: _Reader) -> str:
-    return f"{'an' if read.type[:1] in 'aeiou' else 'a'} {read.type}"
+    return f"{'an' if read.type[:1] in 'aeiouA' else 'a'} {read.type}"

@@ -1,0 +1,50 @@
+"""How the update stream of each update table stands, for those who look on from other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import Connection, Engine, delete, insert, select, update
+
+from freshtide.catalog.schema import update_streams
+from freshtide.catalog.transactions import transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateStreamRow:
+    """What waits for an update table, and what became of the rows that did not come into it."""
+
+    pending_since: float | None = None
+    """When the oldest pending update arrived; None where nothing is pending."""
+    residents: int = 0
+    """Rows that wait: one per key, or those of a window."""
+    superseded: int = 0
+    """Rows that a newer one of their key replaced before they were processed."""
+    rejected: int = 0
+
+
+class UpdateStreams:
+    """One row per update table that has had anything."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def all(self) -> dict[str, UpdateStreamRow]:
+        with self._engine.connect() as connection:
+            found = [dict(row) for row in connection.execute(select(update_streams)).mappings()]
+        return {row.pop("table_name"): UpdateStreamRow(**row) for row in found}
+
+    def put(self, table: str, row: UpdateStreamRow, *, within: Connection | None = None) -> None:
+        values = asdict(row)
+        with transaction(self._engine, within) as connection:
+            changed = connection.execute(
+                update(update_streams).where(update_streams.c.table_name == table).values(values)
+            )
+            if not changed.rowcount:
+                connection.execute(insert(update_streams).values(table_name=table, **values))
+
+    def forget_all_but(self, tables: Iterable[str]) -> None:
+        """Drop the rows of tables that are update tables no longer."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(update_streams).where(update_streams.c.table_name.not_in(list(tables))))
