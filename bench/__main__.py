@@ -69,6 +69,12 @@ def _flows() -> _Benchmark:
     return run
 
 
+def _update_queues() -> _Benchmark:
+    from bench.update_queues import run
+
+    return run
+
+
 _BENCHMARKS = {
     "latency": _Entry(load=_latency, limit=2_400),
     "fixed-cost": _Entry(load=_fixed_cost, limit=600),
@@ -77,6 +83,7 @@ _BENCHMARKS = {
     "idle": _Entry(load=_idle, limit=600),
     "simulation": _Entry(load=_simulation, limit=600),
     "flows": _Entry(load=_flows, limit=3_600),
+    "update-queues": _Entry(load=_update_queues, limit=600),
 }
 _QUICK_LIMIT = 180.0
 

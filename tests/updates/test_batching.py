@@ -27,7 +27,7 @@ def test_no_other_size_is_much_better(residents: int, alpha: float, beta: float)
     chosen = best_batch(residents, alpha, beta)
     assert 1 <= chosen <= residents
     # A last batch that is not full is beyond the formula.
-    assert _mean_completion(residents, chosen, alpha, beta) <= 1.1 * best
+    assert _mean_completion(residents, chosen, alpha, beta) <= 1.05 * best
 
 
 def test_among_sizes_that_leave_no_rest_the_choice_is_the_best() -> None:

@@ -79,6 +79,7 @@ class KeyList:
         self._following[cell] = _ABSENT
 
     def _reach(self, cell: int) -> None:
-        more = array("i", [_ABSENT]) * (cell + 1 - len(self._following))
+        # Ahead of need: keys come one by one, and to grow for each of them would take most of the time.
+        more = array("i", [_ABSENT]) * (cell + 1 - len(self._following) + cell // 8)
         self._following.extend(more)
         self._preceding.extend(more)

@@ -18,7 +18,7 @@ from freshtide.core.errors import FreshtideError
 ColumnKind = Literal["int", "float", "object"]
 Column = MutableSequence[Any]
 
-PAGE_SIZE = 4
+PAGE_SIZE = 2
 """Locations of a page, or blocks where more than one tuple is kept together."""
 NOWHERE = -1
 """The location of what is not stored."""
@@ -212,6 +212,8 @@ class EmptyLocations:
 
     def add(self, page: int, locations: list[int]) -> None:
         """Further locations of a page are empty."""
+        if not locations:
+            return
         empty = self._pages.get(page)
         if empty is None:
             self._pages[page] = locations
@@ -235,7 +237,7 @@ class TupleMemory(Protocol):
 
     store: PageStore
     locations: MutableSequence[int]
-    """By owner, as far as owners have been seen; NOWHERE if nothing is stored. It may change with each removal."""
+    """By owner, as far as owners have been seen; NOWHERE if nothing is stored. The sequence stays the same one."""
 
     @property
     def use(self) -> MemoryUse: ...
@@ -279,13 +281,12 @@ class PagedMemory:
         return MemoryUse(used=allocated - self._empty.count, allocated=allocated)
 
     def add(self, owner: int) -> int:
-        empty = self._empty
-        if not empty.count:
-            page = self.store.take(self)
+        if self._empty.count:
+            location = self._empty.pick()
+        else:
+            location = self.store.take(self)
             self._pages += 1
-            # Picked from the end: the first block of a page is used first.
-            empty.add(page, list(range(page + self._page_locations - self.block, page - 1, -self.block)))
-        location = empty.pick()
+            self._empty.add(location, list(range(location + self.block, location + self._page_locations, self.block)))
         locations = self.locations
         if owner >= len(locations):
             _reach(locations, owner)
@@ -309,8 +310,7 @@ class PagedMemory:
         for location in range(page, page + self._page_locations, self.block):
             if location not in empty:
                 self.locations[self.store.owners[location + distance]] = location + distance
-        if empty:
-            self._empty.add(target, [location + distance for location in empty])
+        self._empty.add(target, [location + distance for location in empty])
 
     def _vacate(self, page: int) -> None:
         """Give a page back. Whatever still lies in it finds room in the others."""
@@ -393,5 +393,5 @@ def _empty_column(kind: ColumnKind) -> Column:
 
 
 def _reach(locations: MutableSequence[int], owner: int) -> None:
-    """Let there be an entry for this owner."""
-    locations.extend([NOWHERE] * (owner + 1 - len(locations)))
+    """Let there be an entry for this owner, and for some to come."""
+    locations.extend(array("i", [NOWHERE]) * (owner + 1 - len(locations) + owner // 8))

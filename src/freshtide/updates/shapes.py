@@ -6,6 +6,7 @@ import struct
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 from freshtide.core.errors import FreshtideError
@@ -37,11 +38,12 @@ def value_check(kinds: Sequence[ColumnKind]) -> Callable[..., object]:
     if len(typed) == len(kinds):
         return pack
     width = len(kinds)
+    pick = itemgetter(*typed) if len(typed) > 1 else lambda values: [values[position] for position in typed]
 
     def check(*values: object) -> None:
         if len(values) != width:
             raise struct.error
-        pack(*[values[position] for position in typed])
+        pack(*pick(values))
 
     return check
 

@@ -41,7 +41,8 @@ class KeyGaps:
     def _reach(self, cell: int, now: float) -> None:
         if self._begun is None:
             self._begun = now
-        more = cell + 1 - len(self._counts)
+        # Ahead of need, as keys come one by one.
+        more = cell + 1 - len(self._counts) + cell // 8
         self._counts.extend(array("i", [0]) * more)
         self._means.extend(array("d", [0.0]) * more)
         self._latest.extend(array("d", [self._begun]) * more)
@@ -51,18 +52,15 @@ class TupleCost:
     """Seconds that processing a tuple takes, as measured lately, or as given until it is."""
 
     def __init__(self, given: float | None = None, *, memory: float = 0.9) -> None:
-        self._given = given
-        self._memory = memory
-        self._seconds = 0.0
-        self._tuples = 0.0
-
-    @property
-    def seconds(self) -> float | None:
+        self.seconds = given
         """Per tuple; None while nothing is known."""
-        return self._seconds / self._tuples if self._tuples else self._given
+        self._memory = memory
+        self._total = 0.0
+        self._tuples = 0.0
 
     def observe(self, tuples: int, seconds: float) -> None:
         """So many tuples were processed together in so many seconds. Older observations count less."""
         if tuples:
             self._tuples = self._tuples * self._memory + tuples
-            self._seconds = self._seconds * self._memory + seconds
+            self._total = self._total * self._memory + seconds
+            self.seconds = self._total / self._tuples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from freshtide.core.updatestreams import KeyOrder
-from freshtide.updates.orders.order import Place
+from freshtide.updates.orders.order import TAIL, Place
 
 
 class Fifo:
@@ -15,4 +15,4 @@ class Fifo:
     oldest_first: ClassVar[bool] = False
 
     def place(self, resident: bool, gap: float, residents: int) -> Place:  # noqa: ARG002 - all keys are alike
-        return Place.TAIL
+        return TAIL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from freshtide.core.updatestreams import KeyOrder
-from freshtide.updates.orders.order import Place
+from freshtide.updates.orders.order import STAY, TAIL, Place
 
 
 class InPlace:
@@ -15,4 +15,4 @@ class InPlace:
     oldest_first: ClassVar[bool] = True
 
     def place(self, resident: bool, gap: float, residents: int) -> Place:  # noqa: ARG002 - all keys are alike
-        return Place.STAY if resident else Place.TAIL
+        return STAY if resident else TAIL

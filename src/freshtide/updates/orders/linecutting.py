@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from freshtide.core.updatestreams import KeyOrder
-from freshtide.updates.orders.order import Place
+from freshtide.updates.orders.order import FRONT, STAY, TAIL, Place
 from freshtide.updates.statistics import TupleCost
 
 
@@ -25,5 +25,5 @@ class Linecutting:
     def place(self, resident: bool, gap: float, residents: int) -> Place:
         cost = self._cost.seconds
         if cost is not None and gap > cost * residents:
-            return Place.FRONT
-        return Place.STAY if resident else Place.TAIL
+            return FRONT
+        return STAY if resident else TAIL

@@ -16,6 +16,10 @@ class Place(Enum):
     FRONT = auto()
 
 
+# Looked up at each arrival: as names of a module they are found much sooner than in the class.
+TAIL, STAY, FRONT = Place.TAIL, Place.STAY, Place.FRONT
+
+
 class Order(Protocol):
     """Decides at each update of a key which place it gets among the keys that wait."""
 

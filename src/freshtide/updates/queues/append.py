@@ -17,7 +17,8 @@ class AppendQueue(StoredQueue):
     def __init__(self, pool: PagePool, values: Sequence[ColumnKind], *, page_size: int = PAGE_SIZE) -> None:
         super().__init__(values)
         self._store = pool.store(TupleLayout(columns=("float", "float", "int", "object", *values)), page_size)
-        self._times, self._arrivals, self._tags, self._keys, *self._values = self._store.columns
+        self._times, self._arrivals, self._tags, self._keys, *columns = self._store.columns
+        self._values = tuple(enumerate(columns))
         self._page_size = page_size
         self._pages: deque[int] = deque()
         self._served = 0
@@ -32,7 +33,7 @@ class AppendQueue(StoredQueue):
         if not self._residents:
             return None
         location = self._pages[0] + self._served
-        values = tuple([column[location] for column in self._values])
+        values = tuple([column[location] for _, column in self._values])
         return StreamTuple(self._times[location], self._keys[location], values, self._tags[location])
 
     def dequeue(self, now: float) -> StreamTuple | None:  # noqa: ARG002 - tuples are in order when they arrive
@@ -71,8 +72,8 @@ class AppendQueue(StoredQueue):
         self._arrivals[location] = now
         self._tags[location] = tag
         self._keys[location] = key
-        for column, value in zip(self._values, values, strict=True):
-            column[location] = value
+        for position, column in self._values:
+            column[location] = values[position]
         self._residents += 1
         self.counts.enqueued += 1
         return ()

@@ -7,7 +7,8 @@ from typing import Any
 
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.updates.keycells import KeyCells, KeyList
-from freshtide.updates.orders import ORDERS, Place
+from freshtide.updates.orders import ORDERS
+from freshtide.updates.orders.order import STAY, TAIL
 from freshtide.updates.pages import (
     NOWHERE,
     ColumnKind,
@@ -43,7 +44,9 @@ class UpdateQueue(StoredQueue):
         # Where keys are served oldest first the two orders are one.
         self._waiting = self._queue if self._order.oldest_first else KeyList()
         self._memory = memory(pool, TupleLayout(columns=("float", "float", "int", *values)))
-        self._times, self._since, self._tags, *self._values = self._memory.store.columns
+        self._locations = self._memory.locations
+        self._times, self._since, self._tags, *columns = self._memory.store.columns
+        self._values = tuple(enumerate(columns))
         self._residents = 0
 
     @property
@@ -74,20 +77,17 @@ class UpdateQueue(StoredQueue):
         cell = self._waiting.first
         if cell is None:
             return None
-        since: float = self._since[self._memory.locations[cell]]
+        since: float = self._since[self._locations[cell]]
         return since
 
     def _put(self, key: Hashable, time: float, values: Sequence[Any], tag: int, now: float) -> Sequence[int]:
         cell = self.cells.numbers.get(key)
         if cell is None:
             cell = self.cells.add(key)
-        memory = self._memory
-        locations = memory.locations
+        locations, counts, residents = self._locations, self.counts, self._residents
         location = locations[cell] if cell < len(locations) else NOWHERE
-        residents = self._residents
-        counts = self.counts
         if location == NOWHERE:
-            location = memory.add(cell)
+            location = self._memory.add(cell)
             self._since[location] = now
             self._residents = residents + 1
             resident, superseded = False, UNTAGGED
@@ -99,19 +99,19 @@ class UpdateQueue(StoredQueue):
         counts.enqueued += 1
         self._times[location] = time
         self._tags[location] = tag
-        for column, value in zip(self._values, values, strict=True):
-            column[location] = value
+        for position, column in self._values:
+            column[location] = values[position]
         place = self._order.place(resident, self.gaps.observe(cell, now), residents)
-        if place is not Place.STAY:
+        if place is not STAY:
             if resident:
                 self._queue.remove(cell)
-            if place is Place.TAIL:
+            if place is TAIL:
                 self._queue.append(cell)
             else:
                 self._queue.prepend(cell)
         return () if superseded == UNTAGGED else (superseded,)
 
     def _tuple(self, cell: int) -> StreamTuple:
-        location = self._memory.locations[cell]
-        values = tuple([column[location] for column in self._values])
+        location = self._locations[cell]
+        values = tuple([column[location] for _, column in self._values])
         return StreamTuple(self._times[location], self.cells.keys[cell], values, self._tags[location])
