@@ -70,3 +70,43 @@ def test_append_tables_latest_views_and_full_views_live_beside_update_tables(sho
     assert shop.maintenance("dear") == "latest"
     assert shop.maintenance("total") == "full"
     assert moment(21) in {row["ts"] for row in shop.rows("trades")}
+
+
+MEANS = "k, window_start, window_end, count(*) AS n, sum(v) AS v FROM STREAM {}_feed GROUP BY k, window_start, window_end"
+
+
+def test_an_aggregate_is_over_exactly_the_rows_of_its_window(shop: Shop) -> None:
+    update_table(shop, query=MEANS.format("quotes"), window="10s")
+    shop.drop_events("quotes", "1.csv", [(1, "a", 1), (4, "a", 2), (12, "a", 4), (3, "b", 1)])
+    shop.load()
+    assert [(row["k"], row["window_start"], row["n"], row["v"]) for row in shop.rows("quotes")] == [("a", moment(0), 2, 3)]
+    # The windows that are not complete yet survive a restart, because their file is read again.
+    later = shop.again()
+    update_table(later, query=MEANS.format("quotes"), window="10s")
+    later.drop_events("quotes", "2.csv", [(15, "a", 8), (21, "a", 16), (11, "b", 1)])
+    later.load()
+    rows = {(row["k"], row["window_start"]): (row["n"], row["v"]) for row in later.rows("quotes")}
+    assert rows == {("a", moment(0)): (2, 3), ("a", moment(10)): (2, 12), ("b", moment(0)): (1, 1)}
+    later.check()
+
+
+def test_of_several_complete_windows_of_a_key_the_youngest_is_served(shop: Shop) -> None:
+    update_table(shop, query=MEANS.format("quotes"), window="10s", slide="5s", key_order="fifo")
+    shop.drop_events("quotes", "1.csv", [(second, "a", 1) for second in range(0, 31)])
+    shop.load()
+    rows = {row["window_start"]: row["n"] for row in shop.rows("quotes")}
+    assert rows == {moment(20): 10}
+
+
+def test_a_view_of_windows_shows_the_last_one_of_each_key(shop: Shop) -> None:
+    update_table(shop, query=MEANS.format("quotes"), window="10s")
+    shop.view("last", "SELECT k, window_end, v FROM quotes", update_key="k")
+    for turn in range(3):
+        shop.drop_events("quotes", f"{turn}.csv", [(10 * turn, "a", turn), (10 * turn, "b", turn)])
+        shop.load()
+        shop.check()
+    assert len(shop.rows("quotes")) == 4
+    assert {(row["k"], row["window_end"]): row["v"] for row in shop.rows("last")} == {
+        ("a", moment(20)): 1,
+        ("b", moment(20)): 1,
+    }

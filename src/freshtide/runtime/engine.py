@@ -86,7 +86,9 @@ class Engine:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
         self._worker = worker
-        self._single_rows = SingleRows(feeds, update_streams, graph=graph, events=self._events, clock=clock)
+        self._single_rows = SingleRows(
+            feeds, update_streams, graph=graph, events=self._events, book=worker.book_stream, clock=clock
+        )
         self._outages = OutageWatch(feeds.values(), catalog, poll=poll, tell=self._tell_outage)
         self._arrivals = ArrivalWatcher(
             feed_set,

@@ -13,6 +13,7 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Column, Feed, SchemaChange, Table
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.integrity import put_aside_changed, require_files
+from freshtide.runtime.recovery import stream_row
 from freshtide.spark import UnreadableFilesError, UpdateExecutor
 
 
@@ -41,12 +42,19 @@ class UpdateTableWorker:
 
     def left_over(self, table: Table) -> list[DataArrived]:
         """The event that tells of what still waits: the scheduler comes back to it."""
+        self.book(table.name)
         stream = self._executor.streams[table.name].stream
         if stream.is_quiet:
             return []
         pending = stream.pending
         timestamp = pending.timestamp if pending.timestamp is not None else 0.0
         return [DataArrived(table=self._graph.units.of(table.name), timestamp=timestamp, at=pending.since)]
+
+    def book(self, table: str) -> None:
+        """Write down what waits, for those who look on."""
+        pending = self._executor.streams[table].stream.pending
+        standing = {"pending_since": pending.since, "residents": pending.residents, "taken_in": pending.taken_in}
+        self._catalog.streams.put(table, stream_row(self._catalog.tables.get(table), **standing))
 
     def _rebuild(self, table: Table, pool: str) -> Done:
         feed = self._feed(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from freshtide.clock import SystemClock
 from freshtide.core.events import DataArrived, Event
@@ -23,9 +23,12 @@ class RowIntake:
         *,
         graph: TableGraph,
         events: queue.SimpleQueue[Event],
+        book: Callable[[str], None],
         clock: SystemClock,
     ) -> None:
+        """`book` writes down what waits for a table."""
         self._feed = feed
+        self._book = book
         self._runners = runners
         self._graph = graph
         self._events = events
@@ -45,6 +48,7 @@ class RowIntake:
                 self._announce(runner, self._clock.now())
 
     def _announce(self, runner: UpdateTableRunner, now: float) -> None:
+        self._book(runner.table.name)
         pending = runner.stream.pending
         self._events.put(
             DataArrived(
@@ -65,13 +69,14 @@ class SingleRows:
         *,
         graph: TableGraph,
         events: queue.SimpleQueue[Event],
+        book: Callable[[str], None],
         clock: SystemClock,
     ) -> None:
         self._runners = runners
 
         def intake(feed: Feed) -> RowIntake:
             readers = [runners[table.name] for table in graph.for_feed(feed.name)]
-            return RowIntake(feed, readers, graph=graph, events=events, clock=clock)
+            return RowIntake(feed, readers, graph=graph, events=events, book=book, clock=clock)
 
         self._sources = StreamSet(feeds.values(), intake)
 

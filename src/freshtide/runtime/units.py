@@ -40,6 +40,10 @@ class UnitWorker:
         self._revised: set[str] = set()
         """Groups that have revised tables whose dependents do not know of it yet, because a later table failed."""
 
+    def book_stream(self, table: str) -> None:
+        """Write down what waits for an update table."""
+        self._worker.update_tables.book(table)
+
     def carry_out(self, command: StartUpdate) -> list[Event]:
         """Run the update; whatever goes wrong becomes an event."""
         if not self._graph.units.is_group(command.table):

@@ -42,7 +42,7 @@ class UpdateWorker:
         self._store = store
         self._catalog = catalog
         self._clock = clock
-        self._update_tables = UpdateTableWorker(executor, feeds=feeds, graph=graph, catalog=catalog)
+        self.update_tables = UpdateTableWorker(executor, feeds=feeds, graph=graph, catalog=catalog)
 
     def carry_out(self, command: StartUpdate, scans: SharedScans | None = None) -> list[Event]:
         """Run the update; whatever goes wrong becomes an event. `scans` are shared with the others of a group."""
@@ -73,7 +73,7 @@ class UpdateWorker:
         if not table.is_base:
             return self._refresh(table, command, scans)
         if table.updates is not None:
-            return self._update_tables.carry_out(table, command)
+            return self.update_tables.carry_out(table, command)
         return self._load(table, command, scans)
 
     def _book(self, table: Table, done: Done, *, update: int, started: float) -> TableRow:
@@ -89,7 +89,7 @@ class UpdateWorker:
     def _left_over(self, table: Table, command: StartUpdate, done: Done) -> list[Event]:
         """What the update should have taken and did not: there was too much at once."""
         if table.is_base and table.updates is not None:
-            return [*self._update_tables.left_over(table)]
+            return [*self.update_tables.left_over(table)]
         if command.rebuild or len(done.files) < FILES_AT_ONCE:
             return []
         return [*leftover_announcements(self._graph.units.of(table.name), table, self._catalog, command.upto)]

@@ -58,12 +58,15 @@ class Counts:
     flowed: int | None = None
     """Rows that went into the flow that loads the table; None: they went into the table."""
     superseded: int = 0
-    """Rows that newer ones of their keys took the place of, before they came into the table or in it."""
+    """Rows that newer ones of their keys took the place of before they came into the table."""
+    replaced: int = 0
+    """Rows that newer ones of their keys took the place of in the table."""
 
     @property
     def filtered(self) -> int:
         """Rows that the table's own query left out."""
-        return self.read - self.loaded - self.diverted - self.rejected - self.late - self.superseded
+        gone = self.rejected + self.late + self.superseded + self.replaced
+        return self.read - self.loaded - self.diverted - gone
 
     @property
     def diverted(self) -> int:
@@ -99,7 +102,7 @@ class UpdateRecord:
             "definition": self.definition,
             "counts": [self.counts.read, self.counts.loaded, self.counts.rejected, self.counts.late],
             "flowed": self.counts.flowed,
-            "superseded": self.counts.superseded,
+            "superseded": [self.counts.superseded, self.counts.replaced],
             "files": [[file.path, file.sha256, file.timestamp, file.rows, file.punctuation] for file in self.files],
             "sources": dict(self.sources),
             "revised_from": self.revised_from,
@@ -109,6 +112,7 @@ class UpdateRecord:
     @classmethod
     def from_metadata(cls, data: dict[str, Any]) -> UpdateRecord:
         read, loaded, rejected, late = data["counts"]
+        superseded, replaced = data.get("superseded", (0, 0))
         return cls(
             number=data["number"],
             kind=UpdateKind(data["kind"]),
@@ -121,7 +125,8 @@ class UpdateRecord:
                 rejected=rejected,
                 late=late,
                 flowed=data.get("flowed"),
-                superseded=data.get("superseded", 0),
+                superseded=superseded,
+                replaced=replaced,
             ),
             files=tuple(
                 LoadedFile(path=path, sha256=sha256, timestamp=timestamp, rows=rows, punctuation=punctuation)

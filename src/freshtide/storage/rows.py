@@ -11,9 +11,7 @@ from freshtide.storage.schemas import nullable
 from freshtide.storage.snapshots import DataFile, Snapshot
 
 
-def stored_rows(
-    snapshot: Snapshot, files: tuple[DataFile, ...], *, columns: Sequence[str] | None = None
-) -> pa.Table:
+def stored_rows(snapshot: Snapshot, files: tuple[DataFile, ...], *, columns: Sequence[str] | None = None) -> pa.Table:
     """The rows of the files without their partition columns; columns that the table gained later are null in them."""
     wanted = [field for field in snapshot.schema if field.name not in snapshot.partition_by]
     if columns is not None:

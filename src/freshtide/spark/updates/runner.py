@@ -187,7 +187,8 @@ class UpdateTableRunner:
             read=settlement.read,
             loaded=merge.rows.num_rows - merge.replaced,
             rejected=len(settlement.rejects),
-            superseded=settlement.superseded + merge.replaced + merge.passed_by,
+            superseded=settlement.superseded + merge.passed_by,
+            replaced=merge.replaced,
         )
         return UpdateRecord(
             number=number,

@@ -28,6 +28,8 @@ class Pending:
     """When the oldest pending update arrived."""
     timestamp: float | None
     """The largest time stamp of what has come so far."""
+    taken_in: int | None
+    """The newest file that has been taken in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,7 @@ class UpdateStream:
         self._single_rows = self._superseded = 0
         self._now = 0.0
         self._timestamp: float | None = None
+        self._newest_file: int | None = None
 
     @property
     def is_full(self) -> bool:
@@ -100,6 +103,7 @@ class UpdateStream:
                 residents=self.waiting.keys + self._held.keys + sum(map(len, self._overflow)),
                 since=min((at for at in moments if at is not None), default=None),
                 timestamp=self._timestamp,
+                taken_in=self._newest_file,
             )
 
     @property
@@ -120,6 +124,7 @@ class UpdateStream:
         """Enqueue the rows of a file; `unfit` are those of it that could not be parsed."""
         with self._lock:
             self._seen(rows.file.timestamp)
+            self._newest_file = max(rows.file.id, self._newest_file or rows.file.id)
             good: list[int] = []
             rejects = list(unfit)
             for place, (key, time) in enumerate(zip(rows.keys, rows.times, strict=True)):
