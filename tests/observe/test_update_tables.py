@@ -134,8 +134,29 @@ def test_without_update_tables_there_are_no_columns_for_them(terminal: Terminal,
     assert "Superseded" not in shown
 
 
-@pytest.mark.parametrize("command", ["feeds", "plan", "doctor"])
-def test_the_other_commands_take_a_project_with_a_socket(terminal: Terminal, market: Shop, command: str) -> None:
-    answer = terminal.type(command, "-p", str(market.project.root))
-    assert "Traceback" not in answer.out + answer.err
-    assert answer.out
+def test_a_plan_counts_the_rows_that_wait_and_promises_update_tables_nothing(terminal: Terminal, market: Shop) -> None:
+    waits(market, -1.0)
+    planned = {
+        table["name"]: table
+        for table in terminal.type("plan", "-p", str(market.project.root), "--scheduler", "adaptive", "--json").json[
+            "tables"
+        ]
+    }
+    assert planned["quotes"]["why"] == "3 rows wait"
+    assert planned["newest_orders"]["why"] == "no update waits"
+    assert {planned[name]["promise"]["verdict"] for name in ("quotes", "board")} == {"no guarantee"}
+    assert planned["quotes"]["promise"]["reason"] == (
+        "'quotes' is an update table: how long updates wait for it has no bound"
+    )
+
+
+def test_a_prediction_leaves_update_tables_out_and_says_so(terminal: Terminal, market: Shop) -> None:
+    told = terminal.type("simulate", "-p", str(market.project.root), "--tracks", "1", "--scheduler", "fifo").out
+    assert "Left out, for they are update tables or views of them: quotes, newest_orders, board." in told
+
+
+def test_feeds_and_doctor_take_a_project_with_a_socket(terminal: Terminal, market: Shop) -> None:
+    assert "ticks" in terminal.type("feeds", "-p", str(market.project.root)).out
+    checked = terminal.type("doctor", "-p", str(market.project.root)).out
+    assert "Feed 'orders_feed'" in checked
+    assert "Feed 'ticks'" not in checked, "it has no folder that could be unreadable"

@@ -40,6 +40,8 @@ def compare(
     with looking_at(folder) as (project, catalog):
         model = warehouse_model(project, catalog)
     settings = project.settings
+    if not model.tables and model.update_streams:
+        raise UsageError("There are only update tables and views of them, which are not simulated.")
     if not model.tables:
         raise UsageError("Every table is paused or has failed: there is nothing to simulate.")
     for text in costs:
@@ -61,7 +63,7 @@ def compare(
                 "seed": seed,
                 "horizon": length,
                 "contention": {"growth": model.contention.growth, "usual": model.contention.usual},
-                "left_out": list(model.left_out),
+                "left_out": [*model.left_out, *model.update_streams],
                 "model": {name: table.as_json() for name, table in model.tables.items()},
                 "predictions": [prediction.as_json() for prediction in predictions],
                 "recommendation": None if advice is None else advice.as_json(),
@@ -153,5 +155,7 @@ def _print_notes(model: WarehouseModel, horizon: float, seed: int) -> None:
         notes.append(f"Arrivals are as declared, not as seen, of {', '.join(declared)}.")
     if model.left_out:
         notes.append(f"Left out, for they are paused or have failed: {', '.join(model.left_out)}.")
+    if model.update_streams:
+        notes.append(f"Left out, for they are update tables or views of them: {', '.join(model.update_streams)}.")
     for note in notes:
         console.print(f"[dim]{escape(note)}[/dim]", soft_wrap=True)

@@ -53,6 +53,8 @@ class Demand:
     """How far what dependents may use stays behind its freshness; infinite where that is for punctuation to say."""
     bucket: float = 0.0
     """A view that emits closed buckets: the width of one."""
+    update_stream: bool = False
+    """Whether its staleness is how long updates wait for it, and not how old its rows are."""
     coarseness: float = 0.0
     """How far its freshness stays behind what its sources allow, at most, for the buckets' sake."""
 
@@ -188,6 +190,8 @@ def _unknown(demands: Sequence[Demand]) -> dict[str, str]:
     for demand in sources_first(demands):
         if (why := next((found[source] for source in demand.sources if source in found), None)) is not None:
             found[demand.unit] = why
+        elif demand.update_stream:
+            found[demand.unit] = f"'{demand.unit}' is an update table: how long updates wait for it has no bound"
         elif demand.period is None:
             found[demand.unit] = f"the feed of '{demand.unit}' declares no period"
         elif demand.timestamp_jitter is None:

@@ -80,6 +80,7 @@ def _demand(
         timestamp_jitter=0.0 if feed is None else None if rhythm is None else rhythm.timestamp_jitter,
         held_back=0.0 if feed is None else _held_back(feed),
         bucket=max(table.shortest_bucket for table in members),
+        update_stream=scheduled.update_stream,
         coarseness=max(_coarseness(project.graph, table) for table in members),
     )
 

@@ -6,7 +6,7 @@ Nothing is registered or changed by planning: folders are listed, the catalog is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -44,6 +44,8 @@ class Waiting:
     unseen: int = 0
     """In the folders, and not looked into yet: some may turn out to be duplicates or unreadable."""
     bytes: int = 0
+    rows: int = 0
+    """Of an update table: single rows in its queue."""
 
     @property
     def files(self) -> int:
@@ -126,8 +128,11 @@ def plan_of(project: Project, catalog: Catalog, now: float, *, demands: Demands,
     graph = project.graph
     rows = catalog.tables.all()
     unseen, faults = _unseen(project, catalog, now)
+    residents = {name: stream.residents for name, stream in catalog.streams.all().items()}
     waiting = {
-        table.name: _waiting(table, table.name in rows, catalog, unseen[table.feed])
+        table.name: replace(
+            _waiting(table, table.name in rows, catalog, unseen[table.feed]), rows=residents.get(table.name, 0)
+        )
         for table in graph.values()
         if table.feed is not None
     }
@@ -160,8 +165,12 @@ def _share(demand: Demand) -> float:
 
 def _unseen(project: Project, catalog: Catalog, now: float) -> tuple[dict[str, dict[str, int]], tuple[str, ...]]:
     """By feed the paths and sizes of files that no run has seen as they are now, and what could not be looked at."""
-    found, faults = {}, []
+    found: dict[str, dict[str, int]] = {}
+    faults: list[str] = []
     for feed in project.feeds.values():
+        if feed.stream is not None:
+            found[feed.name] = {}
+            continue
         watcher = FolderWatcher(feed, project.root, known=catalog.files.known_paths(feed.name))
         found[feed.name] = {file.path: file.size for file in _settled(watcher, feed, now)}
         faults += [problem.message for problem in watcher.problems]
@@ -210,8 +219,7 @@ class _Work:
             status = "active" if row is None else row.status
             return Work.LEFT_OUT, f"it is {status}" if status != "active" else "a source of it is left out"
         if table.is_base:
-            files = self._waiting[table.name].files
-            return (Work.LOAD, f"{files} files wait") if files else (Work.NOTHING, "no file waits")
+            return _loading(table, self._waiting[table.name])
         if row is None or row.freshness is None:
             has_data = moving or all(
                 name in self._rows and self._rows[name].freshness is not None for name in table.sources
@@ -223,6 +231,14 @@ class _Work:
         if moving or is_behind(table, row.freshness, safe, self._cuts):
             return Work.CATCH_UP, "its sources have moved on" if not moving else f"after {', '.join(moving)}"
         return Work.NOTHING, "it has caught up"
+
+
+def _loading(table: Table, waiting: Waiting) -> tuple[Work, str]:
+    if waiting.files:
+        return Work.LOAD, f"{waiting.files} files wait"
+    if waiting.rows:
+        return Work.LOAD, f"{waiting.rows} rows wait"
+    return Work.NOTHING, "no file waits" if table.updates is None else "no update waits"
 
 
 def _moves(work: Work) -> bool:

@@ -66,6 +66,8 @@ class WarehouseModel:
     tables: Mapping[str, TableModel]
     left_out: tuple[str, ...]
     """Paused and failed tables, and what depends on them."""
+    update_streams: tuple[str, ...]
+    """Update tables and views of them, which are left out too: their staleness is not that of the others."""
     contention: Contention
     cuts: Cuts
     since: float
@@ -125,9 +127,12 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
         feed.name: arrival_pattern(feed, catalog, poll=project.settings.poll) for feed in project.feeds.values()
     }
     left_out: set[str] = set()
+    streams = tuple(name for name in project.graph if project.graph.is_update_stream(name))
     tables: dict[str, TableModel] = {}
     for table in project.graph.values():
         row = rows.get(table.name)
+        if table.name in streams:
+            continue
         if (row is not None and row.status != "active") or left_out.intersection(table.sources):
             left_out.add(table.name)
             continue
@@ -149,6 +154,7 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
     return WarehouseModel(
         tables=tables,
         left_out=tuple(name for name in project.graph if name in left_out),
+        update_streams=streams,
         contention=learnt_contention(catalog),
         cuts=Cuts(project.graph),
         since=max((pattern.newest for pattern in patterns.values() if pattern.newest is not None), default=0.0),

@@ -103,7 +103,7 @@ class _Impossible:
             self._breaches = breaches([reserved_at(demand, demand.average) for demand in demands], tracks)
 
     def why(self, demand: Demand, target_lag: float | None) -> str | None:
-        if target_lag is None:
+        if target_lag is None or demand.update_stream:
             return None
         least = self._least[demand.unit]
         if least.staleness > target_lag * (1.0 + ROUNDING):
