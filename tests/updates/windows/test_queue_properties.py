@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from freshtide.core.updatestreams import KeyOrder, WindowSemantics
@@ -212,6 +212,10 @@ def test_without_ticks_a_lazy_buffer_holds_what_fits_into_a_window_and_a_slide(
 
 
 @given(SETTINGS, OPERATIONS)
+@example(  # a tuple takes the place of one that was served, and is replaced itself
+    Setting(2, 1, False, WindowSemantics.EAGER, KeyOrder.IN_PLACE, 1, 1),
+    [("b", 0), 1, ("b", 1), ("b", 3), 1, 1, ("b", 0), ("b", 0)],
+)
 @settings(max_examples=60, deadline=None)
 def test_every_tuple_is_served_superseded_or_there(setting: Setting, operations: list[tuple[str, int] | int]) -> None:
     queue, arrivals = setting.queue(), Arrivals(setting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
@@ -139,6 +140,9 @@ class WindowBuffer:
             return
         if self.newest_time > self._handed_out_to:
             self._departures.superseded += 1
+        else:
+            # The old one was handed out with a window that is committed to. The new one is for those to come.
+            self._handed_out_to = math.nextafter(self.newest_time, float("-inf"))
         self._departures.tags += self._blocks.tags(location)
         self._blocks.write(location, self.newest_time, values, tag)
 
