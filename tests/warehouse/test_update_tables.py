@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from tests.warehouse.shop import Shop, stamp
+from tests.warehouse.shop import EVENTS, Shop, stamp
 from tests.warehouse.test_loading import moment
 
 
 def update_table(shop: Shop, name: str = "quotes", query: str = "*", **properties: str) -> None:
-    """Declare a feed of CSV events in landing/<name>/ and an update table of them by `k`."""
-    schema = {"ts": "timestamp", "k": "string", "v": "int"}
-    shop.warehouse.feed(
-        f"{name}_feed", path=f"landing/{name}/*", format="csv", schema=schema, time_column="ts", settle="renamed"
-    )
+    """Declare a feed of CSV events in landing/<name>/, which may repeat itself, and an update table of them by `k`."""
+    place = {"path": f"landing/{name}/*", "format": "csv", "settle": "renamed", "duplicates": "load"}
+    shop.warehouse.feed(f"{name}_feed", schema=EVENTS, time_column="ts", **place)
     listed = ", ".join(f"'{key}'='{value}'" for key, value in {"update_key": "k", **properties}.items())
     rest = "" if "FROM" in query else f" FROM STREAM {name}_feed"
     shop.warehouse.sql(f"CREATE STREAMING TABLE {name} TBLPROPERTIES ({listed}) AS SELECT {query}{rest}")
@@ -72,14 +70,18 @@ def test_append_tables_latest_views_and_full_views_live_beside_update_tables(sho
     assert moment(21) in {row["ts"] for row in shop.rows("trades")}
 
 
-MEANS = "k, window_start, window_end, count(*) AS n, sum(v) AS v FROM STREAM {}_feed GROUP BY k, window_start, window_end"
+MEANS = (
+    "k, window_start, window_end, count(*) AS n, sum(v) AS v FROM STREAM {}_feed GROUP BY k, window_start, window_end"
+)
 
 
 def test_an_aggregate_is_over_exactly_the_rows_of_its_window(shop: Shop) -> None:
     update_table(shop, query=MEANS.format("quotes"), window="10s")
     shop.drop_events("quotes", "1.csv", [(1, "a", 1), (4, "a", 2), (12, "a", 4), (3, "b", 1)])
     shop.load()
-    assert [(row["k"], row["window_start"], row["n"], row["v"]) for row in shop.rows("quotes")] == [("a", moment(0), 2, 3)]
+    assert [(row["k"], row["window_start"], row["n"], row["v"]) for row in shop.rows("quotes")] == [
+        ("a", moment(0), 2, 3)
+    ]
     # The windows that are not complete yet survive a restart, because their file is read again.
     later = shop.again()
     update_table(later, query=MEANS.format("quotes"), window="10s")

@@ -72,6 +72,7 @@ class Workbench:
             definitions=self._definitions,
             flows=self._flows,
             large_update=project.settings.large_update,
+            update_memory=project.settings.update_memory,
             retention=project.settings.retention,
             clock=self.clock.now,
             listeners=self.listeners,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from freshtide.clock import SystemClock
 from freshtide.core.events import DataArrived, Event
@@ -38,14 +39,15 @@ class RowIntake:
         now = self._clock.now()
         offered = [(row.time, row.values, row.content) for row in rows]
         for runner in self._runners:
-            if runner.stream.offer(offered, source=self._feed.name, at=now):
-                self._announce(runner, now)
+            announce = partial(self._announce, runner, now)
+            runner.stream.offer(offered, source=self._feed.name, at=now, announce=announce)
 
     def reject(self, rejected: Sequence[RejectedRow]) -> None:
+        now = self._clock.now()
         told = [(row.content, row.reason) for row in rejected]
         for runner in self._runners:
-            if runner.stream.reject(told, source=self._feed.name):
-                self._announce(runner, self._clock.now())
+            announce = partial(self._announce, runner, now)
+            runner.stream.reject(told, source=self._feed.name, announce=announce)
 
     def _announce(self, runner: UpdateTableRunner, now: float) -> None:
         self._book(runner.table.name)

@@ -71,6 +71,7 @@ class UpdateExecutor:
         definitions: Mapping[str, str],
         flows: LoadingFlows,
         large_update: int,
+        update_memory: int,
         retention: float,
         clock: Callable[[], float],
         listeners: Listeners,
@@ -78,7 +79,14 @@ class UpdateExecutor:
         self._listeners = listeners
         self._latest = LatestTables(graph, store)
         self.streams = UpdateStreams(
-            graph, feeds, store=store, latest=self._latest, definitions=definitions, clock=clock, listeners=listeners
+            graph,
+            feeds,
+            store=store,
+            latest=self._latest,
+            definitions=definitions,
+            memory=update_memory,
+            clock=clock,
+            listeners=listeners,
         )
         self._tracks = tracks
         self._feeds = feeds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -51,12 +52,28 @@ class LostColumnError(FreshtideError):
         )
 
 
+class NoRoomError(FreshtideError):
+    """Rows that find no room although nothing can be processed to make some."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(
+            f"The rows that wait for '{table.name}' find no room, and none of those that have some can be processed.",
+            way_out="Raise `update_memory` in freshtide.yml.",
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
     """A micro-batch that has been committed, and the files that it is done with."""
 
     snapshot: Snapshot
     files: tuple[FeedFile, ...]
+
+
+class StreamMaker(Protocol):
+    """Makes an empty stream for a table."""
+
+    def __call__(self, table: Table, shape: RowShape, *, apart: bool) -> UpdateStream: ...
 
 
 class UpdateTableRunner:
@@ -66,7 +83,7 @@ class UpdateTableRunner:
         self,
         table: Table,
         feed: Feed,
-        make_stream: Callable[[Table, RowShape], UpdateStream],
+        make_stream: StreamMaker,
         *,
         store: Store,
         latest: LatestTables,
@@ -87,16 +104,20 @@ class UpdateTableRunner:
         self._listeners = listeners
         self._sizes = BatchSizes(most=_LARGEST_BATCH)
 
-    def begin(self) -> None:
-        """A run begins; what an earlier one has left waiting goes on waiting."""
-        if self._stream is not None and self._stream.is_quiet:
-            self._stream = None
+    @property
+    def is_quiet(self) -> bool:
+        """Whether an update would find nothing to do."""
+        return self._stream is None or self._stream.is_quiet
+
+    def begin_anew(self) -> None:
+        """Forget what has come so far; files that are not done with will be read again."""
+        self._stream = None
 
     @property
     def stream(self) -> UpdateStream:
         """Where rows wait. It begins when it is first asked for: by then the table is as the last run left it."""
         if self._stream is None:
-            self._stream = self._make_stream(self.table, self._shape)
+            self._stream = self._make_stream(self.table, self._shape, apart=False)
             resume(self._stream, self.table, self._own.stored.snapshot)
         return self._stream
 
@@ -113,6 +134,8 @@ class UpdateTableRunner:
         batch = self.stream.take(self._sizes.size(self.stream.pending.residents), begun)
         settlement = self.stream.settlement(batch)
         try:
+            if self.stream.is_full and not batch.keys:
+                raise NoRoomError(self.table)
             snapshot = self._process(session, batch, settlement, extra)
         except BaseException:
             self.stream.give_back(batch)
@@ -124,7 +147,7 @@ class UpdateTableRunner:
 
     def rebuild(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> Merged:
         """Let the table hold what files give as if they had just arrived, and nothing else."""
-        anew = self._make_stream(self.table, self._shape)
+        anew = self._make_stream(self.table, self._shape, apart=True)
         for rows, unfit in read_files(session, self.feed, extra, files, self._shape):
             anew.take_in(rows, unfit)
         batch = anew.take(anew.pending.residents, self._clock())

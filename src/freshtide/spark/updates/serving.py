@@ -31,10 +31,13 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
         store: Store,
         latest: LatestTables,
         definitions: Mapping[str, str],
+        memory: int,
         clock: Callable[[], float],
         listeners: Listeners,
     ) -> None:
-        self._memory = PagePool()
+        """`memory` is how many bytes the rows of all tables together may take while they wait."""
+        self._memory = memory
+        self._pool = PagePool(limit=memory)
         # One lock for all queues: they share the memory.
         self._room = threading.Condition(threading.RLock())
         self._runners: dict[str, UpdateTableRunner] = {}
@@ -63,21 +66,24 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
     def begin(self) -> None:
         """A run begins: it starts from what the tables hold and the files that they are not done with.
 
-        Where an earlier run of this process has left rows waiting, they go on waiting.
+        Where an earlier run of this process has left rows waiting, all goes on as it was.
         """
-        for runner in self._runners.values():
-            runner.begin()
+        if all(runner.is_quiet for runner in self._runners.values()):
+            self._pool = PagePool(limit=self._memory)
+            for runner in self._runners.values():
+                runner.begin_anew()
 
-    def _stream(self, table: Table, shape: RowShape) -> UpdateStream:
-        """An empty stream for a table."""
+    def _stream(self, table: Table, shape: RowShape, *, apart: bool) -> UpdateStream:
+        """An empty stream for a table; `apart` from the others it may take as much memory as it needs."""
         assert table.updates is not None, f"{table.name} is no update table"
+        pool = PagePool() if apart else self._pool
         cost, order, windows = TupleCost(), table.updates.order, table.updates.windows
         waiting: Waiting
         if windows is None:
-            waiting = WaitingRows(UpdateQueue(self._memory, shape.kinds, order=order, cost=cost))
+            waiting = WaitingRows(UpdateQueue(pool, shape.kinds, order=order, cost=cost))
         else:
             grid, semantics = WindowGrid.of(windows), windows.semantics
             waiting = WaitingWindows(
-                WindowQueue(self._memory, shape.kinds, grid=grid, semantics=semantics, order=order, cost=cost)
+                WindowQueue(pool, shape.kinds, grid=grid, semantics=semantics, order=order, cost=cost)
             )
         return UpdateStream(waiting, Admission(), cost, shape, self._room)

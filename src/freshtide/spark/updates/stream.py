@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,16 +168,21 @@ class UpdateStream:
             self._is_open = False
             self._room.notify_all()
 
-    def offer(self, rows: Iterable[tuple[float, Sequence[Any], str]], *, source: str, at: float) -> bool:
+    def offer(
+        self,
+        rows: Iterable[tuple[float, Sequence[Any], str]],
+        *,
+        source: str,
+        at: float,
+        announce: Callable[[], None],
+    ) -> None:
         """Enqueue single rows as soon as there is room: their times, their values and what they were read from.
 
-        Whether there is something to do now, and was nothing before.
+        `announce` tells that there is something to do, if there was nothing before.
         """
         with self._lock:
             was_quiet = self.is_quiet
             for time, row, content in rows:
-                if not self._is_open:
-                    break
                 self._single_rows += 1
                 key = self._shape.key_of(row)
                 fault = self._fault(key, time)
@@ -185,27 +190,33 @@ class UpdateStream:
                     self._rejects.append(Reject(file=source, content=content, reason=fault))
                     continue
                 self._seen(time)
-                self._enqueue_one(StreamTuple(time, key, self._shape.values_of(row)), at)
+                item = StreamTuple(time, key, self._shape.values_of(row))
+                while self._is_open and not self._enqueue_one(item, at):
+                    if was_quiet:
+                        announce()
+                    self._room.wait()
+                    was_quiet = self.is_quiet
             if not self._is_busy:
                 self.waiting.settle()
-            return was_quiet and not self.is_quiet
+            if was_quiet and not self.is_quiet:
+                announce()
 
-    def _enqueue_one(self, item: StreamTuple, at: float) -> None:
-        while self._is_open:
-            try:
-                self._files.release(self._queue.enqueue(item, self._at(at)))
-            except MemoryLimitError:
-                self._room.wait()
-            else:
-                return
+    def _enqueue_one(self, item: StreamTuple, at: float) -> bool:
+        """Enqueue a single row; whether it has found room."""
+        try:
+            self._files.release(self._queue.enqueue(item, self._at(at)))
+        except MemoryLimitError:
+            return False
+        return True
 
-    def reject(self, rejected: Sequence[tuple[str, str]], *, source: str) -> bool:
-        """Keep aside what is no row, by content and reason. Whether there is something to do now, and was nothing."""
+    def reject(self, rejected: Sequence[tuple[str, str]], *, source: str, announce: Callable[[], None]) -> None:
+        """Keep aside what is no row, by content and reason."""
         with self._lock:
             was_quiet = self.is_quiet
             self._single_rows += len(rejected)
             self._rejects += [Reject(file=source, content=content, reason=reason) for content, reason in rejected]
-            return was_quiet and not self.is_quiet
+            if was_quiet:
+                announce()
 
     def take(self, count: int, now: float) -> MicroBatch:
         """The keys that are served next."""
