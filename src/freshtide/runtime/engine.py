@@ -123,17 +123,20 @@ class Engine:
         self._announce_pending()
         self._start_streams()
         self._arrivals.start()
+        ends_in_order = False
         try:
             # What is due from the start, such as a view whose definition has changed, needs no event.
             self._decide(self._gather(0.0))
             while not stop.is_set() and not (once and self._done()) and not (until is not None and until()):
                 self._turn()
                 self._raise_faults()
+            ends_in_order = True
         finally:
             self._single_rows.stop()
             self._arrivals.stop()
             self._tracks.stop()
-            self._single_rows.drain()
+            if ends_in_order:
+                self._single_rows.drain()
             self._book_late_finishers()
             self._outages.end(self._clock.now())
             self._keep_costs()

@@ -65,18 +65,19 @@ class UpdateTableWorker:
             )
         files = self._catalog.files.loaded(table.name)
         require_files(table, files)
-        merged = self._executor.merge_anew(table.name, _in_order(files), extra=self._extra(table), pool=pool)
+        merged = self._executor.merge_anew(table.name, files, extra=self._extra(table), pool=pool)
         return Done(outcome=merged.outcome, files=merged.files)
 
     def _take_in(self, table: Table, pool: str) -> None:
         """Read all files that wait before the first of them is served: of each key only the newest row counts.
 
-        Files that turn out unreadable are put aside and the others go on.
+        They are read in the order of their arrival, which is the same after a crash. Files that turn out unreadable are
+        put aside and the others go on.
         """
         stream = self._executor.streams[table.name].stream
         while not stream.is_full:
             waiting = [file for file in self._catalog.files.pending(table.name) if not stream.has_taken(file.id)]
-            files = _in_order(waiting)[:FILES_AT_ONCE]
+            files = waiting[:FILES_AT_ONCE]
             if not files:
                 return
             if put_aside_changed(files, self._catalog):
@@ -99,8 +100,3 @@ class UpdateTableWorker:
     def _feed(self, table: Table) -> Feed:
         assert table.feed is not None, f"{table.name} is not a base table"
         return self._feeds[table.feed]
-
-
-def _in_order(files: list[FeedFile]) -> list[FeedFile]:
-    """As loads have it: by time stamp, then by path; files without a time stamp come first."""
-    return sorted(files, key=lambda file: (file.timestamp is not None, file.timestamp or 0.0, file.path))
