@@ -43,7 +43,7 @@ from freshtide.project import (
     settings_from,
 )
 from freshtide.runtime import EngineReport, OutageListener, Workbench
-from freshtide.spark import AuditResult, DataFrame, SparkSession, run_query
+from freshtide.spark import AuditResult, DataFrame, Listener, SparkSession, run_query
 from freshtide.spark.flows import PACK_ROWS, FlowReport, Progress, run_flow
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -170,6 +170,19 @@ class Warehouse:
         with RunLock(Places(self.project).lock):
             engine = self.workbench.engine(once=once)
             return engine.run(stop=stop or threading.Event(), once=once, until=until, on_outage=on_outage)
+
+    def listen(self, table: str, listener: Listener) -> None:
+        """Have a function called with the rows that each update brings into an update table or a latest view.
+
+        It is called on the thread of the update, after the commit, with a list of rows as dictionaries.
+        """
+        declared = self.project.graph[self._declared(table)]
+        if declared.updates is None:
+            raise UsageError(
+                f"'{declared.name}' has no update key, and only tables that have one tell of their rows.",
+                way_out="Declare 'update_key', or ask for the rows with query().",
+            )
+        self.workbench.listeners.add(declared.name, listener)
 
     def run_flow(
         self,

@@ -35,6 +35,7 @@ catalog: postgresql://db/freshtide
 retry: {attempts: 2, backoff: 500ms, longest: 2m}
 poll: 100ms
 large_update: 1GiB
+update_memory: 2MB
 retention: 7d
 """
     assert settings(written) == Settings(
@@ -46,6 +47,7 @@ retention: 7d
         retry=Retry(attempts=2, backoff=0.5, longest=120.0),
         poll=0.1,
         large_update=2**30,
+        update_memory=2_000_000,
         retention=7 * 86_400.0,
     )
 
@@ -81,7 +83,7 @@ spark:
         (
             "name: x\ntrack: 3\n",
             "freshtide.yml:2: There is no setting 'track'. Did you mean 'tracks'? Known: catalog, flows, large_update, "
-            "name, poll, retention, retry, scheduler, spark, storage, tracks.",
+            "name, poll, retention, retry, scheduler, spark, storage, tracks, update_memory.",
         ),
         ("tracks: 0\n", "freshtide.yml:1: 'tracks' must be at least 1, not '0'."),
         ("tracks: many\n", "freshtide.yml:1: 'tracks' must be a whole number, not 'many'."),
@@ -111,7 +113,7 @@ spark:
         (
             "- tracks\n",
             "freshtide.yml:1: Keys and values are expected here. Known: catalog, flows, large_update, name, poll, "
-            "retention, retry, scheduler, spark, storage, tracks.",
+            "retention, retry, scheduler, spark, storage, tracks, update_memory.",
         ),
     ],
 )

@@ -26,6 +26,7 @@ def test_what_arrives_in_few_feeds_is_noticed_long_before_it_has_to_be(tmp_path:
         events=events,
         on_request=lambda _request: None,
         outages=OutageWatch([feed()], catalog, poll=MINUTE, tell=lambda _feed, _outage: None),
+        more_faults=dict,
         poll=MINUTE,
         clock=SystemClock(),
     )

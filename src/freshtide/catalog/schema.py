@@ -109,6 +109,7 @@ update_streams = Table(
     Column("residents", BigInteger, nullable=False),
     Column("superseded", BigInteger, nullable=False),
     Column("rejected", BigInteger, nullable=False),
+    Column("taken_in", BigInteger),
     comment="What waits for update tables, and how many of their rows were superseded or rejected.",
 )
 

@@ -22,6 +22,9 @@ class UpdateStreamRow:
     superseded: int = 0
     """Rows that a newer one of their key replaced before they were processed."""
     rejected: int = 0
+    taken_in: int | None = None
+    """The newest file whose rows have been taken into the queue. Files up to it may still be pending: until none of
+    their rows waits they would be read again after a crash."""
 
 
 class UpdateStreams:

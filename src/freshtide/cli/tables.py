@@ -103,15 +103,16 @@ def counts_table(counts: list[RowCount]) -> Table:
     # Eight columns fit into 80 characters with one space between them, names and all.
     table = Table(box=None, header_style="bold", pad_edge=False, collapse_padding=True)
     table.add_column("Table", no_wrap=True)
-    # Hardly a project loads tables by flows: the others are spared the column.
+    # Few projects load tables by flows or have update tables: the others are spared the columns.
     by_flow = ("By flow",) if any(count.diverted for count in counts) else ()
-    for name in ("Files", "Rows arrived", "In table", *by_flow, "Rejected", "Late", "Filtered", "Unaccounted"):
+    newer = ("Superseded",) if any(count.superseded for count in counts) else ()
+    for name in ("Files", "Rows arrived", "In table", *by_flow, *newer, "Rejected", "Late", "Filtered", "Unaccounted"):
         table.add_column(name, justify="right")
     for count in counts:
         colour = "green" if count.unaccounted == 0 else "red"
-        diverted = (count.diverted,) if by_flow else ()
+        elsewhere = (*((count.diverted,) if by_flow else ()), *((count.superseded,) if newer else ()))
         aside = (count.in_rejects, count.in_late, count.filtered)
-        numbers = (count.files, count.arrived, count.in_table, *diverted, *aside)
+        numbers = (count.files, count.arrived, count.in_table, *elsewhere, *aside)
         table.add_row(
             count.table, *(f"{number:,}" for number in numbers), f"[{colour}]{count.unaccounted:,}[/{colour}]"
         )

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+WINDOW_COLUMNS = ("window_start", "window_end")
+"""What the query of a table with windows sees of the window that a row is in, beside the columns of the feed."""
+
 
 class KeyOrder(StrEnum):
     """Which of the keys with a pending update is served first (sections 5.2 and 5.3)."""

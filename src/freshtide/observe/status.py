@@ -187,7 +187,8 @@ def warehouse_status(
 
 def pending_since(table: str, stream: UpdateStreamRow | None, catalog: Catalog) -> float | None:
     """Since when an update has been pending for an update table, in its queue or in a file that is still to be read."""
-    moments = [file.arrived_at for file in catalog.files.pending(table)]
+    taken_in = stream.taken_in if stream is not None and stream.taken_in is not None else 0
+    moments = [file.arrived_at for file in catalog.files.pending(table) if file.id > taken_in]
     if stream is not None and stream.pending_since is not None:
         moments.append(stream.pending_since)
     return min(moments, default=None)

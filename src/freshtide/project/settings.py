@@ -70,6 +70,8 @@ class Settings:
     """How often the folders of the feeds are looked at."""
     large_update: int = 64_000_000
     """From this many bytes on, Spark writes the files of an update itself."""
+    update_memory: int = 512_000_000
+    """How much the rows may take that wait for update tables."""
     retention: float = 86_400.0
     """How long old versions of the tables are kept."""
     flow_policy: str = mixed.NAME
@@ -99,6 +101,7 @@ def read_settings(file: YamlFile, *, default_name: str) -> Settings:
         ),
         poll=written.poll,
         large_update=written.large_update,
+        update_memory=written.update_memory,
         retention=written.retention,
         flow_policy=written.flows.policy,
         place=file.origin,
@@ -170,5 +173,6 @@ class _WrittenSettings(Written):
     retry: _WrittenRetry = _WrittenRetry()
     poll: PositiveDuration = 0.1
     large_update: Annotated[int, BeforeValidator(_size)] = 64_000_000
+    update_memory: Annotated[int, BeforeValidator(_size)] = 512_000_000
     retention: Duration = 86_400.0
     flows: _WrittenFlows = _WrittenFlows()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from freshtide.core.errors import suggestion
 from freshtide.core.grains import INSTANT
 from freshtide.core.tables import Feed, Maintenance, Table
-from freshtide.core.updatestreams import KeyOrder, KeyWindows, UpdateSemantics, WindowSemantics
+from freshtide.core.updatestreams import WINDOW_COLUMNS, KeyOrder, KeyWindows, UpdateSemantics, WindowSemantics
 from freshtide.project.basetables import passed_on, refuse_generators, refuse_view_settings, row_wise_shape
 from freshtide.project.declarations import DeclaredTable
 from freshtide.project.derivedtables import refuse_feed_settings, refuse_nondeterminism
@@ -17,8 +17,6 @@ from freshtide.project.shapes import SourceShape, shape_of
 from freshtide.project.sources import ResolvedTable
 from freshtide.project.sqltext import ParsedQuery
 from freshtide.project.updatekeys import grouped_columns, key_fault
-
-WINDOW_COLUMNS = ("window_start", "window_end")
 
 
 def update_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from freshtide.catalog import Catalog, Request
 from freshtide.clock import SystemClock
@@ -37,9 +37,12 @@ class ArrivalWatcher:
         events: queue.SimpleQueue[Event],
         on_request: Callable[[Request], None],
         outages: OutageWatch,
+        more_faults: Callable[[], Mapping[str, tuple[str, ...]]],
         poll: float,
         clock: SystemClock,
     ) -> None:
+        """`more_faults` are those of feeds that bring no files."""
+        self._more_faults = more_faults
         self._feeds = feeds
         self._graph = graph
         self._catalog = catalog
@@ -105,7 +108,7 @@ class ArrivalWatcher:
 
     def _tell_faults(self) -> None:
         """Let everybody know what cannot be looked at, when that has changed."""
-        faults = self._feeds.faults
+        faults = {**self._feeds.faults, **self._more_faults()}
         if faults != self._told:
             self._catalog.faults.replace(faults)
             self._told = faults
@@ -140,6 +143,13 @@ class ArrivalWatcher:
 
 def pending_announcements(unit: str, tables: Iterable[Table], catalog: Catalog) -> list[DataArrived]:
     """The events that tell the scheduler of all that waits for the tables of a unit."""
+    tables = list(tables)
+    if any(table.updates is not None for table in tables):
+        return [
+            DataArrived(table=unit, timestamp=catalog.files.announced(file.timestamp, file.feed), at=file.arrived_at)
+            for table in tables
+            for file in catalog.files.pending(table.name)
+        ]
     stamps = {stamp for table in tables for stamp in _pending(table, catalog, None)}
     return [DataArrived(table=unit, timestamp=timestamp) for timestamp in sorted(stamps)]
 

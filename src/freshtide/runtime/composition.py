@@ -23,6 +23,7 @@ from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import (
     Audit,
+    Listeners,
     SparkSession,
     SparkTracks,
     TableSchemas,
@@ -61,6 +62,7 @@ class Workbench:
             self.schemas = self._resolve()
             self._opened = opened.pop_all()
         self._definitions = fingerprints(project.graph)
+        self.listeners = Listeners()
         self.executor = UpdateExecutor(
             self.tracks,
             feeds=project.feeds,
@@ -70,8 +72,10 @@ class Workbench:
             definitions=self._definitions,
             flows=self._flows,
             large_update=project.settings.large_update,
+            update_memory=project.settings.update_memory,
             retention=project.settings.retention,
             clock=self.clock.now,
+            listeners=self.listeners,
         )
 
     def __enter__(self) -> Workbench:
@@ -101,6 +105,7 @@ class Workbench:
         # Before the catalog is brought up to the logs: these are not at their end yet.
         finish_interrupted(sorted(self.places.flows.glob("*")), self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
+        self.executor.streams.begin()
         worker = UpdateWorker(
             self.executor,
             feeds=project.feeds,
@@ -122,6 +127,7 @@ class Workbench:
             UnitWorker(worker, self.executor, graph=project.graph, catalog=self.catalog, clock=self.clock),
             feeds=dict(project.feeds),
             feed_set=feed_set,
+            update_streams=self.executor.streams,
             graph=project.graph,
             catalog=self.catalog,
             tracks=settings.tracks,

@@ -28,10 +28,12 @@ from freshtide.feeds import FeedSet, retry_everywhere, verdicts
 from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
 from freshtide.runtime.outages import OutageListener, OutageWatch
+from freshtide.runtime.singlerows import SingleRows
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
 from freshtide.runtime.units import UnitWorker
 from freshtide.scheduling import Scheduler
+from freshtide.spark import UpdateStreams
 
 _LONGEST_WAIT = 0.5
 _KEEP_COSTS_EVERY = 5.0
@@ -66,6 +68,7 @@ class Engine:
         *,
         feeds: dict[str, Feed],
         feed_set: FeedSet,
+        update_streams: UpdateStreams,
         graph: TableGraph,
         catalog: Catalog,
         tracks: int,
@@ -81,6 +84,9 @@ class Engine:
         self._trace = trace
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
+        self._single_rows = SingleRows(
+            feeds, update_streams, worker, graph=graph, catalog=catalog, events=self._events, clock=clock
+        )
         self._outages = OutageWatch(feeds.values(), catalog, poll=poll, tell=self._tell_outage)
         self._arrivals = ArrivalWatcher(
             feed_set,
@@ -89,6 +95,7 @@ class Engine:
             events=self._events,
             on_request=self._accept,
             outages=self._outages,
+            more_faults=lambda: self._single_rows.faults,
             poll=poll,
             clock=clock,
         )
@@ -114,25 +121,39 @@ class Engine:
         """
         self._on_outage = on_outage
         self._announce_pending()
+        self._start_streams()
         self._arrivals.start()
+        ends_in_order = False
         try:
             # What is due from the start, such as a view whose definition has changed, needs no event.
             self._decide(self._gather(0.0))
             while not stop.is_set() and not (once and self._done()) and not (until is not None and until()):
                 self._turn()
                 self._raise_faults()
+            ends_in_order = True
         finally:
+            self._single_rows.stop()
             self._arrivals.stop()
             self._tracks.stop()
+            if ends_in_order:
+                self._single_rows.drain()
             self._book_late_finishers()
             self._outages.end(self._clock.now())
             self._keep_costs()
             self._trace.close()
         return self._report
 
+    def _start_streams(self) -> None:
+        try:
+            self._single_rows.start()
+        except BaseException:
+            self._tracks.stop()
+            self._trace.close()
+            raise
+
     def _raise_faults(self) -> None:
         """What went wrong in another thread and was nobody's to handle ends the run."""
-        for fault in (self._arrivals.fault, self._tracks.fault):
+        for fault in (self._arrivals.fault, self._tracks.fault, self._single_rows.fault):
             if fault is not None:
                 raise fault
 
@@ -202,7 +223,9 @@ class Engine:
                 self._backfills.failed(unit, reason)
 
     def _done(self) -> bool:
-        return self._arrivals.quiet and self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
+        sources_quiet = self._arrivals.quiet and self._single_rows.is_quiet
+        at_rest = self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
+        return sources_quiet and at_rest and not self._single_rows.waiting()
 
     def _announce_pending(self) -> None:
         """What was registered before this start and not loaded yet."""

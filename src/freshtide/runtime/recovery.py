@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from freshtide.catalog import Catalog, TableRow
+from freshtide.catalog import Catalog, TableRow, UpdateStreamRow
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import seconds
@@ -13,6 +14,7 @@ from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
 
 # How long the history of updates is kept, for explanations and curves.
 _HISTORY = 7 * 86_400.0
+_COUNTED = ("read", "loaded", "diverted", "rejected", "late", "superseded", "replaced")
 # Outages are few, and the last one of a feed may be long ago.
 _OUTAGES_KEPT = 90 * 86_400.0
 
@@ -25,10 +27,15 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
     catalog.updates.interrupt_running(now)
     catalog.updates.forget_before(now - _HISTORY)
     catalog.tables.forget_all_but(graph)
+    streams = [table.name for table in graph.values() if table.is_base and table.updates is not None]
+    catalog.streams.forget_all_but(streams)
     known = catalog.tables.all()
     for table in graph.values():
         row = known.get(table.name, TableRow(name=table.name))
-        catalog.tables.put(_caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now))
+        row = _caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now)
+        catalog.tables.put(row)
+        if table.name in streams:
+            catalog.streams.put(table.name, stream_row(row))
         if table.feed is not None:
             catalog.files.adopt(table.name, table.feed)
 
@@ -36,7 +43,7 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
 def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: float = 0.0) -> TableRow:
     """A table's row once an update of it has been committed."""
     counted = {} if record.kind is UpdateKind.REBUILD else row.counts
-    found = {part: getattr(record.counts, part) for part in ("read", "loaded", "diverted", "rejected", "late")}
+    found = {part: getattr(record.counts, part) for part in _COUNTED}
     return replace(
         row,
         number=record.number,
@@ -48,6 +55,12 @@ def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: flo
         updates=row.updates + 1,
         busy=row.busy + took,
     )
+
+
+def stream_row(row: TableRow, **standing: Any) -> UpdateStreamRow:
+    """How the stream of an update table stands; without more, nothing waits."""
+    counted = {name: row.counts.get(name, 0) for name in ("superseded", "rejected")}
+    return UpdateStreamRow(**counted, **standing)
 
 
 def revised_views(graph: TableGraph, store: Store) -> set[str]:

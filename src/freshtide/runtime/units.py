@@ -11,7 +11,8 @@ from freshtide.core.errors import FreshtideError
 from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
-from freshtide.runtime.worker import UpdateWorker, pool_of
+from freshtide.runtime.doing import pool_of
+from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import SharedScans, UpdateExecutor
 
 
@@ -38,6 +39,10 @@ class UnitWorker:
         self._clock = clock
         self._revised: set[str] = set()
         """Groups that have revised tables whose dependents do not know of it yet, because a later table failed."""
+
+    def book_stream(self, table: str) -> None:
+        """Write down what waits for an update table."""
+        self._worker.update_tables.book(table)
 
     def carry_out(self, command: StartUpdate) -> list[Event]:
         """Run the update; whatever goes wrong becomes an event."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, replace
 
 from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
 from freshtide.clock import SystemClock
@@ -17,20 +15,12 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.loads import LoadPlan, plan_load
 from freshtide.core.tables import Feed, SchemaChange, Table
 from freshtide.runtime.arrivals import leftover_announcements
+from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
+from freshtide.runtime.integrity import put_aside_changed, require_files
+from freshtide.runtime.merging import UpdateTableWorker
 from freshtide.runtime.recovery import after_update
-from freshtide.spark import SharedScans, UnreadableFilesError, UpdateExecutor, UpdateOutcome
-from freshtide.storage import Store, UpdateRecord
-
-# One Spark job lists and opens every file of a load: beyond this many the rest waits for the next update.
-_FILES_PER_LOAD = 1_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Done:
-    """What came of an update; without an outcome there was nothing to do after all."""
-
-    outcome: UpdateOutcome | None = None
-    files: tuple[FeedFile, ...] = ()
+from freshtide.spark import SharedScans, UnreadableFilesError, UpdateExecutor
+from freshtide.storage import Store, UpdateKind, UpdateRecord
 
 
 class UpdateWorker:
@@ -52,6 +42,7 @@ class UpdateWorker:
         self._store = store
         self._catalog = catalog
         self._clock = clock
+        self.update_tables = UpdateTableWorker(executor, feeds=feeds, graph=graph, catalog=catalog)
 
     def carry_out(self, command: StartUpdate, scans: SharedScans | None = None) -> list[Event]:
         """Run the update; whatever goes wrong becomes an event. `scans` are shared with the others of a group."""
@@ -59,7 +50,7 @@ class UpdateWorker:
         started = self._clock.now()
         update = self._catalog.updates.start(self._row(command, started))
         try:
-            done = self._load(table, command, scans) if table.is_base else self._refresh(table, command, scans)
+            done = self._update(table, command, scans)
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
             self._catalog.updates.fail(update, at=self._clock.now(), error=reason)
@@ -78,7 +69,14 @@ class UpdateWorker:
         )
         return [finished, *self._left_over(table, command, done)]
 
-    def _book(self, table: Table, done: _Done, *, update: int, started: float) -> TableRow:
+    def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> Done:
+        if not table.is_base:
+            return self._refresh(table, command, scans)
+        if table.updates is not None:
+            return self.update_tables.carry_out(table, command)
+        return self._load(table, command, scans)
+
+    def _book(self, table: Table, done: Done, *, update: int, started: float) -> TableRow:
         """Write down what came of an update; the table's row after it."""
         row = self._catalog.tables.get(table.name)
         now = self._clock.now()
@@ -88,31 +86,33 @@ class UpdateWorker:
         self._catalog.book_update(row, update, file_ids=[file.id for file in done.files], rows=rows, at=now)
         return row
 
-    def _left_over(self, table: Table, command: StartUpdate, done: _Done) -> list[Event]:
-        """Files that the load should have taken and did not: there were too many at once."""
-        if command.rebuild or len(done.files) < _FILES_PER_LOAD:
+    def _left_over(self, table: Table, command: StartUpdate, done: Done) -> list[Event]:
+        """What the update should have taken and did not: there was too much at once."""
+        if table.is_base and table.updates is not None:
+            return [*self.update_tables.left_over(table)]
+        if command.rebuild or len(done.files) < FILES_AT_ONCE:
             return []
         return [*leftover_announcements(self._graph.units.of(table.name), table, self._catalog, command.upto)]
 
-    def _refresh(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> _Done:
+    def _refresh(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> Done:
         outcome = self._executor.refresh(
             table.name, command.upto, pool=pool_of(command.track), rebuild=command.rebuild, scans=scans
         )
-        return _Done(outcome=outcome)
+        return Done(outcome=outcome)
 
-    def _load(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> _Done:
+    def _load(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> Done:
         """Load what is pending; files that turn out unreadable are put aside and the others go on."""
         while True:
             plan = self._plan(table, command)
             if not plan.files:
-                return _Done()
+                return Done()
             try:
                 return self._load_files(table, command, plan, scans)
             except UnreadableFilesError as error:
                 for file, reason in error.reasons:
                     self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
 
-    def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan, scans: SharedScans | None) -> _Done:
+    def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan, scans: SharedScans | None) -> Done:
         feed = self._feed_of(table)
         pool = pool_of(command.track)
         if feed.on_schema_change is SchemaChange.EVOLVE:
@@ -121,7 +121,7 @@ class UpdateWorker:
             self._catalog.files.add_columns(feed.name, found)
         extra = self._catalog.files.extra_columns(feed.name)
         outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild, scans=scans)
-        return _Done(outcome=outcome, files=plan.files)
+        return Done(outcome=outcome, files=plan.files)
 
     def _plan(self, table: Table, command: StartUpdate) -> LoadPlan:
         feed = self._feed_of(table)
@@ -135,18 +135,15 @@ class UpdateWorker:
             upto=command.upto,
             freshness=record.freshness if record else None,
             safe=record.safe if record else None,
-            most=_FILES_PER_LOAD,
+            most=FILES_AT_ONCE,
         )
 
     def _intact(self, table: Table, command: StartUpdate) -> list[FeedFile]:
         """The next files to load; those that have changed or gone since they were registered are quarantined."""
         while True:
-            files = self._catalog.files.pending_first(table.name, upto=command.upto, most=_FILES_PER_LOAD)
-            faults = {file.id: fault for file in files if (fault := _changed_since_arrival(file)) is not None}
-            if not faults:
+            files = self._catalog.files.pending_first(table.name, upto=command.upto, most=FILES_AT_ONCE)
+            if not put_aside_changed(files, self._catalog):
                 return files
-            for file_id, fault in faults.items():
-                self._catalog.files.set_state(file_id, FileState.QUARANTINED, fault)
 
     def _feed_of(self, table: Table) -> Feed:
         assert table.feed is not None, f"{table.name} is not a base table"
@@ -157,7 +154,7 @@ class UpdateWorker:
         return UpdateRow(
             table=command.table,
             number=known.number + 1,
-            kind="rebuild" if command.rebuild else "load" if self._graph[command.table].is_base else "refresh",
+            kind=_kind(self._graph[command.table], command),
             track=command.track,
             status=UpdateStatus.RUNNING,
             started_at=started,
@@ -167,44 +164,21 @@ class UpdateWorker:
         )
 
 
-class MissingFilesError(FreshtideError):
-    """Files that a rebuild needs are gone."""
-
-
 def _plan_rebuild(table: Table, feed: Feed, files: list[FeedFile], record: UpdateRecord | None) -> LoadPlan:
     """Load everything once more, in the order of time.
 
     Rows that had come too late may now be in time; what was promised to dependents stays promised.
     """
-    missing = [file.path for file in files if not Path(file.path).exists()]
-    if missing:
-        raise MissingFilesError(
-            f"'{table.name}' cannot be rebuilt: {len(missing)} of its files are gone, the first is {missing[0]}.",
-            way_out="Put the files back where they were.",
-        )
+    require_files(table, files)
     plan = plan_load(feed, files, upto=None, freshness=None, safe=None)
     if record is None or record.safe is None:
         return plan
     return replace(plan, safe=max(record.safe, plan.safe or record.safe))
 
 
-def _changed_since_arrival(file: FeedFile) -> str | None:
-    if file.size < 0:
-        return None  # Remembered from a table's log: only its content was ever known.
-    try:
-        found = Path(file.path).stat()
-    except OSError:
-        return "It was gone before it could be loaded. Put it back and run `freshtide feeds retry`."
-    if (found.st_size, found.st_mtime_ns) != (file.size, file.modified_ns) and _hash(file.path) != file.sha256:
-        return "It was changed after it had settled, before it was loaded. Check it and run `freshtide feeds retry`."
-    return None
-
-
-def _hash(path: str) -> str:
-    with Path(path).open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def pool_of(track: int) -> str:
-    """The name of the Spark pool that a track works in."""
-    return f"track-{track}"
+def _kind(table: Table, command: StartUpdate) -> UpdateKind:
+    if command.rebuild:
+        return UpdateKind.REBUILD
+    if not table.is_base:
+        return UpdateKind.REFRESH
+    return UpdateKind.LOAD if table.updates is None else UpdateKind.MERGE

@@ -11,18 +11,23 @@ from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.flows.commits import finish_interrupted
 from freshtide.spark.flows.loads import LoadingFlows
-from freshtide.spark.loading import UnreadableFilesError
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks, start_session
 from freshtide.spark.spreading import spread_over_cluster
 from freshtide.spark.states import TableStates
+from freshtide.spark.unreadable import UnreadableFilesError
+from freshtide.spark.updates.listeners import Listener, Listeners
+from freshtide.spark.updates.runner import UpdateTableRunner
+from freshtide.spark.updates.serving import UpdateStreams
 
 __all__ = [
     "Audit",
     "AuditResult",
     "DataFrame",
+    "Listener",
+    "Listeners",
     "LoadingFlows",
     "SharedScans",
     "SparkSession",
@@ -32,6 +37,8 @@ __all__ = [
     "UnreadableFilesError",
     "UpdateExecutor",
     "UpdateOutcome",
+    "UpdateStreams",
+    "UpdateTableRunner",
     "finish_interrupted",
     "resolve_columns",
     "run_query",

@@ -16,7 +16,7 @@ from freshtide.spark.failures import plain_words
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.queries import evaluate_by_source
 from freshtide.spark.reading import empty_frame
-from freshtide.spark.schemas import TableSchemas, feed_schema
+from freshtide.spark.schemas import TableSchemas, input_schema
 
 _PLACE = re.compile(r"; line (?P<line>\d+) pos \d+")
 _SYNTAX_PLACE = re.compile(r" ?\(line (?P<line>\d+), pos \d+\)")
@@ -79,7 +79,7 @@ def _inputs(
 ) -> Mapping[str, StructType]:
     if table.feed is None:
         return {source: known[source] for source in table.sources}
-    return {table.feed: feed_schema(feeds[table.feed], extra.get(table.feed, ()))}
+    return {table.feed: input_schema(table, feeds[table.feed], extra.get(table.feed, ()))}
 
 
 def _checked(table: Table, schema: StructType) -> StructType:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -24,8 +25,15 @@ from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks
 from freshtide.spark.states import TableStates
-from freshtide.storage import Snapshot, Store, StoredTable, UpdateRecord, compact
+from freshtide.spark.updates.listeners import Listeners
+from freshtide.spark.updates.serving import UpdateStreams
+from freshtide.spark.updates.tables import LatestTables
+from freshtide.spark.updates.views import LatestViewMaintainer
+from freshtide.storage import LARGEST_FILE, Snapshot, Store, StoredTable, UpdateRecord, compact
 
+ResultT = TypeVar("ResultT")
+# Each update writes some of their files anew, and nobody asks for what was superseded.
+_PAST_OF_UPDATE_TABLES = 3_600.0
 _logger = logging.getLogger(__name__)
 
 
@@ -43,6 +51,14 @@ class UpdateOutcome:
     """Rows in the table after the update."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeOutcome:
+    """A committed micro-batch of an update table, and the files that it is done with."""
+
+    outcome: UpdateOutcome
+    files: tuple[FeedFile, ...]
+
+
 class UpdateExecutor:
     """Runs updates on the calling thread's track."""
 
@@ -57,9 +73,23 @@ class UpdateExecutor:
         definitions: Mapping[str, str],
         flows: LoadingFlows,
         large_update: int,
+        update_memory: int,
         retention: float,
         clock: Callable[[], float],
+        listeners: Listeners,
     ) -> None:
+        self._listeners = listeners
+        self._latest = LatestTables(graph, store)
+        self.streams = UpdateStreams(
+            graph,
+            feeds,
+            store=store,
+            latest=self._latest,
+            definitions=definitions,
+            memory=update_memory,
+            clock=clock,
+            listeners=listeners,
+        )
         self._tracks = tracks
         self._feeds = feeds
         self._graph = graph
@@ -119,19 +149,42 @@ class UpdateExecutor:
             scans=scans,
             flow=self._flows.of(table),
         )
-        return _outcome(lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild))
+        return _outcome_of(_in_words(lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild)))
+
+    def take_in(self, name: str, files: Sequence[FeedFile], *, extra: tuple[Column, ...], pool: str) -> None:
+        """Let the rows of files wait for an update table."""
+        runner = self.streams[name]
+        _in_words(lambda: runner.take_in(self._session(pool), files, extra))
+
+    def merge(self, name: str, *, extra: tuple[Column, ...], pool: str) -> MergeOutcome | None:
+        """Bring what waits longest for an update table into it; None where nothing waits."""
+        runner = self.streams[name]
+        merged = _in_words(lambda: runner.update(self._session(pool), extra))
+        return None if merged is None else MergeOutcome(outcome=_outcome_of(merged.snapshot), files=merged.files)
+
+    def merge_anew(self, name: str, files: Sequence[FeedFile], *, extra: tuple[Column, ...], pool: str) -> MergeOutcome:
+        """Let an update table hold what these files alone give."""
+        runner = self.streams[name]
+        merged = _in_words(lambda: runner.rebuild(self._session(pool), files, extra))
+        return MergeOutcome(outcome=_outcome_of(merged.snapshot), files=merged.files)
 
     def refresh(
         self, name: str, upto: float, *, pool: str, rebuild: bool = False, scans: SharedScans | None = None
     ) -> UpdateOutcome:
         """Bring a derived table to a cut."""
         table = self._graph[name]
-        maintainer = self._maintainer(table, self.states(pool, scans=scans))
-        return _outcome(lambda: maintainer.refresh(micros(upto), definition=self._definitions[name], rebuild=rebuild))
+        states = self.states(pool, scans=scans)
+        of_keys = table.maintain is Maintenance.LATEST
+        maintainer = self._latest_maintainer(table, states) if of_keys else self._maintainer(table, states)
+        definition = self._definitions[name]
+        return _outcome_of(_in_words(lambda: maintainer.refresh(micros(upto), definition=definition, rebuild=rebuild)))
 
     def states(self, pool: str, *, scans: SharedScans | None = None) -> TableStates:
         """Readable states of all tables, in the calling thread's session."""
         return TableStates(self._tracks.session(pool), self._graph, self._store, self._schemas, scans=scans)
+
+    def _latest_maintainer(self, table: Table, states: TableStates) -> LatestViewMaintainer:
+        return LatestViewMaintainer(table, self._latest, states, clock=self._clock, listeners=self._listeners)
 
     def _maintainer(self, table: Table, states: TableStates) -> ViewMaintainer:
         return ViewMaintainer(
@@ -163,12 +216,15 @@ class UpdateExecutor:
         snapshot = stored.snapshot
         if snapshot is None:
             return
-        if table.maintain is not Maintenance.FULL:
+        if table.updates is not None:
+            compact(stored, at=self._clock(), largest=LARGEST_FILE)
+        elif table.maintain is not Maintenance.FULL:
             closed = None
             if table.maintain is Maintenance.PARTITIONS and snapshot.freshness is not None:
                 closed = self._cuts.closed_before(table.name, snapshot.freshness)
             compact(stored, at=self._clock(), closed_before=closed)
-        stored.keep_house(self._retention)
+        past = self._retention if table.updates is None else min(self._retention, _PAST_OF_UPDATE_TABLES)
+        stored.keep_house(past)
         if table.is_base:
             self._tidy_beside(table, snapshot.number)
 
@@ -184,11 +240,14 @@ class UpdateExecutor:
         return self._store.table(table.name, time_column=table.time_column)
 
 
-def _outcome(update: Callable[[], Snapshot]) -> UpdateOutcome:
+def _in_words(update: Callable[[], ResultT]) -> ResultT:
     try:
-        snapshot = update()
+        return update()
     except SPARK_ERRORS as error:
         raise UpdateError(plain_words(error)) from error
+
+
+def _outcome_of(snapshot: Snapshot) -> UpdateOutcome:
     record = snapshot.record
     assert record is not None, "a commit carries its record"
     return UpdateOutcome(record=record, version=snapshot.version, rows=snapshot.rows)

@@ -24,7 +24,8 @@ from freshtide.spark.rejects import CONTENT, reason
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import feed_schema, quoted
 
-_FILE, _VERDICT, _LATE_UPTO = "_file", "_verdict", "_late_upto"
+_FILE, _BLOCK, _VERDICT, _LATE_UPTO = "_file", "_block", "_verdict", "_late_upto"
+FILE, BLOCK = "_file_path", _BLOCK
 _MAP_LIMIT = 64
 _NEVER = "false"
 _SPARK_DEFAULTS = {
@@ -56,6 +57,15 @@ class Batch:
 
     def good(self) -> Narrowed:
         return self._rows(f"NOT ({self.unfit}) AND NOT ({self.late})")
+
+    def good_by_file(self) -> DataFrame:
+        """The good rows, each with the path of its file and where in it Spark began to read.
+
+        A large file is read in pieces, and these do not come in order. The batch must have been read with files.
+        """
+        columns = (quoted(column.name) for column in self.columns)
+        rows = self.parsed.as_frame().where(f"NOT ({self.unfit})")
+        return rows.selectExpr(*columns, f"{_PLAIN_PATH} AS {FILE}", BLOCK)
 
     def late_rows(self) -> Narrowed:
         return self._rows(f"NOT ({self.unfit}) AND ({self.late})")
@@ -161,7 +171,8 @@ def _parsed(
     raw = _reader(session, feed, present).load([_escaped(path) for path in paths])
     if named:
         # The hidden column is there for the frame itself only, not through a view of it.
-        selected = raw.selectExpr(*values, f"_metadata.file_path AS {_FILE}")
+        place = (f"_metadata.file_path AS {_FILE}", f"_metadata.file_block_start AS {_BLOCK}")
+        selected = raw.selectExpr(*values, *place)
         if scans is not None:
             selected = scans.kept((feed.name, layout, columns, *paths), lambda: selected)
         return Narrowed(frame=selected)

@@ -6,20 +6,17 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, LoadPlan
 from freshtide.core.tables import Column, Feed, FileFormat, Table
-from freshtide.spark.failures import SPARK_ERRORS, plain_words
-from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.flows.loads import TableFlow
 from freshtide.spark.ingest import Batch, Verdict, read_batch
 from freshtide.spark.queries import evaluate
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.sessions import compiled_plans
+from freshtide.spark.unreadable import reading
 from freshtide.spark.writing import Written, arrow_schema, write_result
 from freshtide.storage import (
     BEGINNING,
@@ -35,14 +32,6 @@ from freshtide.storage import (
 
 # What gzip makes of text, roughly: decides only which way the rows take to disk.
 _GZIP_RATIO = 6
-
-
-class UnreadableFilesError(FreshtideError):
-    """Files that passed inspection and still cannot be read."""
-
-    def __init__(self, reasons: Sequence[tuple[FeedFile, str]]) -> None:
-        self.reasons = tuple(reasons)
-        super().__init__("; ".join(f"{file.path}: {reason}" for file, reason in self.reasons))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +84,9 @@ class BaseTableLoader:
             freshness=plan.freshness,
             safe=plan.safe,
             definition=definition,
-            files=tuple(_loaded(item.file) for item in plan.items)
-            + tuple(_loaded(mark, punctuation=True) for mark in plan.punctuation),
+            files=tuple(LoadedFile.of(file) for file in plan.files),
         )
-        try:
+        with reading(plan.items, lambda item: self._read([item]).tally()):
             if self._flow is None:
                 self._load(plan, record)
             elif plan.items or current is None:
@@ -107,9 +95,6 @@ class BaseTableLoader:
                 # Punctuation alone: there is nothing to put through the flow.
                 nothing = Written(files=(), schema=current.schema)
                 self._commit(self._changes(record, nothing, _Sides(counts=Counts())))
-        except (*SPARK_ERRORS, ActivityError):
-            self._raise_if_unreadable(plan.items)
-            raise
         snapshot = self._main.snapshot
         assert snapshot is not None, "a load leaves a table"
         return snapshot
@@ -236,19 +221,6 @@ class BaseTableLoader:
         as_they_came = (self._rejects,) if self._flow is None else (self._rejects, self._late)
         return () if table in as_they_came else self._table.partition_by
 
-    def _raise_if_unreadable(self, items: Sequence[LoadItem]) -> None:
-        """Try the files one by one: those that cannot be read must not hold up the others."""
-        reasons = []
-        for item in items:
-            try:
-                self._read([item]).tally()
-            except AnalysisException:
-                raise  # That is about the query or the schema, not about the file.
-            except SPARK_ERRORS as error:
-                reasons.append((item.file, plain_words(error)))
-        if reasons:
-            raise UnreadableFilesError(reasons)
-
 
 def discovered_columns(session: SparkSession, feed: Feed, files: Sequence[FeedFile]) -> tuple[Column, ...]:
     """Columns of the files that the feed does not declare, in order of appearance.
@@ -276,9 +248,3 @@ def _reaching_back(written: Written, before: Snapshot | None) -> int | None:
         return None
     lows = [BEGINNING if file.low is None else file.low for file in written.files]
     return min((low for low in lows if low <= safe), default=None)
-
-
-def _loaded(file: FeedFile, *, punctuation: bool = False) -> LoadedFile:
-    return LoadedFile(
-        path=file.path, sha256=file.sha256, timestamp=file.timestamp, rows=file.rows, punctuation=punctuation
-    )

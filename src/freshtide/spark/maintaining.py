@@ -125,7 +125,7 @@ class ViewMaintainer:
                 return _NewRows(frame=self._gained(freshness, cut))
             case Maintenance.PARTITIONS:
                 return self._open_partitions(current, freshness, cut)
-            case Maintenance.FULL:
+            case Maintenance.FULL | Maintenance.LATEST:
                 return self._everything(cut)
 
     def _everything(self, cut: int) -> _NewRows:

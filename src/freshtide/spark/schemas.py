@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType, TimestampType
 
 from freshtide.core.errors import FreshtideError
-from freshtide.core.tables import Column, Feed
+from freshtide.core.tables import Column, Feed, Table
+from freshtide.core.updatestreams import WINDOW_COLUMNS
 
 
 class UnknownColumnsError(FreshtideError):
@@ -43,6 +44,14 @@ def feed_schema(feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:
         for column in (*feed.schema, *extra)
     ]
     return schema_from_ddl(", ".join(f"{quoted(column.name)} {column.type}" for column in columns))
+
+
+def input_schema(table: Table, feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:
+    """The columns that the query of a base table sees: the feed's and, with windows, where they begin and end."""
+    schema = feed_schema(feed, extra)
+    if table.updates is None or table.updates.windows is None:
+        return schema
+    return StructType([*schema.fields, *(StructField(name, TimestampType()) for name in WINDOW_COLUMNS)])
 
 
 def quoted(column: str) -> str:

@@ -3,6 +3,9 @@
 The state of a derived table as of a cut is what its query gives over its sources as of that cut. Where the table is
 stored at just that freshness it is read. Where it has moved on, its closed rows are read as they are and the open
 ones are computed from its own sources as of the cut, and so on down to base tables, which only append.
+
+Where rows supersede each other, in the table or below it, there is no earlier state to be told: such a table is read as
+it is, and its commits name the updates of its sources that they are computed from.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.core.cuts import Cuts
+from freshtide.core.errors import FreshtideError
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Table
 from freshtide.spark.queries import evaluate_by_source
@@ -17,7 +21,12 @@ from freshtide.spark.reading import empty_frame, read_between, read_files, stamp
 from freshtide.spark.rejects import REJECTS
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
+from freshtide.spark.updates.newest import youngest_rows
 from freshtide.storage import Snapshot, Store
+
+
+class PastGoneError(FreshtideError):
+    """A version of a table that is needed and has been cleaned up."""
 
 
 class TableStates:
@@ -67,6 +76,8 @@ class TableStates:
         """The rows, stamped from `since` on, that the table has as of the cut."""
         table = self._graph[name]
         snapshot = self.pin(name)
+        if self._graph.is_update_stream(name):
+            return self._read(table, snapshot, since, None)
         if self._cuts.appends_only(name):
             return self._read(table, snapshot, since, self._cuts.closed_before(name, cut))
         if snapshot is not None and snapshot.freshness == cut:
@@ -90,10 +101,38 @@ class TableStates:
     def expanded(self, name: str, cut: int) -> DataFrame:
         """The table as of the cut, computed from base tables alone."""
         table = self._graph[name]
+        if self._graph.is_update_stream(name):
+            return self._recomputed(table, self.pin(name))
         if table.is_base:
             return self.as_of(name, cut)
         frame = evaluate_by_source(self.session, table.query, lambda source: self.expanded(source, cut))
         return self._emitted(table, frame, cut)
+
+    def _recomputed(self, table: Table, snapshot: Snapshot | None) -> DataFrame:
+        """A version of a table, computed from base tables as they were when it was: its commit names their versions."""
+        if table.is_base or snapshot is None or snapshot.record is None:
+            return self._read(table, snapshot, None, None)
+        record = snapshot.record
+
+        def source_of(name: str) -> DataFrame:
+            if not self._graph.is_update_stream(name):
+                return self.expanded(name, record.freshness or 0)
+            return self._recomputed(self._graph[name], self._after(name, record.sources.get(name)))
+
+        frame = evaluate_by_source(self.session, table.query, source_of)
+        return frame if table.updates is None else youngest_rows(frame, table)
+
+    def _after(self, name: str, number: int | None) -> Snapshot | None:
+        """A table after one of its updates; without a number, before the first."""
+        if number is None:
+            return None
+        snapshot = self._store.table(name, time_column=self._graph[name].time_column).after(number)
+        if snapshot is None:
+            raise PastGoneError(
+                f"What '{name}' held after its update {number} is not kept any more.",
+                way_out="Audit again after the next update of what reads it.",
+            )
+        return snapshot
 
     def _partly_computed(self, table: Table, snapshot: Snapshot | None, cut: int, since: int | None) -> DataFrame:
         closed = self._cuts.closed_before(table.name, cut)

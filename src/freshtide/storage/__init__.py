@@ -6,22 +6,33 @@ files. The log is the truth: everything else can be rebuilt from it.
 """
 
 from freshtide.storage.compaction import compact
+from freshtide.storage.keys import all_of, key_column, without
+from freshtide.storage.latest import LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord
+from freshtide.storage.rows import stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.store import Store
 from freshtide.storage.tables import Change, StorageError, StoredTable
 
 __all__ = [
     "BEGINNING",
+    "LARGEST_FILE",
     "Change",
     "Counts",
     "DataFile",
+    "LatestTable",
     "LoadedFile",
+    "Merge",
     "Snapshot",
     "StorageError",
     "Store",
     "StoredTable",
     "UpdateKind",
     "UpdateRecord",
+    "all_of",
     "compact",
+    "key_column",
+    "stored_rows",
+    "without",
+    "youngest",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ import pyarrow.parquet as pq
 
 from freshtide.storage.records import UpdateRecord
 from freshtide.storage.statistics import delta_statistics, parse_time_bound, time_bounds
+
+_OURS = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,12 @@ class DataFile:
             high=high,
             stats=delta_statistics(footer),
         )
+
+    @property
+    def number(self) -> int:
+        """The update by which all rows of the file had come into the table, as its name tells; 0: it does not."""
+        named = _OURS.fullmatch(self.path.rpartition("/")[2])
+        return int(named[1]) if named else 0
 
     def may_hold(self, since: int | None, before: int | None) -> bool:
         """Whether rows stamped in [since, before) may be in the file."""

@@ -101,11 +101,23 @@ class StoredTable:
 
     def revised_since(self, number: int) -> int | None:
         """From which time stamp on rows have been revised by updates after a number; None: none has been."""
-        snapshot = self._current
-        if snapshot is None or snapshot.number <= number:
-            return None
-        records = deltalog.records_after(self.folder, snapshot.version, number)
+        records = self.records_since(number)
         return min((record.revised_from for record in records if record.revised_from is not None), default=None)
+
+    def records_since(self, number: int) -> Iterator[UpdateRecord]:
+        """The updates after a number, newest first."""
+        snapshot = self._current
+        if snapshot is not None and snapshot.number > number:
+            yield from deltalog.records_after(self.folder, snapshot.version, number)
+
+    def after(self, number: int) -> Snapshot | None:
+        """The table as it was after the update of a number; None where no version of it is left whole."""
+        versions = {record.number: (version, record) for version, record in self.records()}
+        if number not in versions:
+            return None
+        version, record = versions[number]
+        snapshot = self._snapshot_of(self._reopened(version), record)
+        return snapshot if all((self.folder / file.path).exists() for file in snapshot.files) else None
 
     def as_of(self, freshness: int) -> Snapshot | None:
         """A version of exactly this freshness, where it is still at hand."""

@@ -1,0 +1,24 @@
+"""What the ways of updating a table have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from freshtide.core.files import FeedFile
+from freshtide.spark import UpdateOutcome
+
+# One Spark job lists and opens every file that it reads: beyond this many the rest waits for the next one.
+FILES_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What came of an update; without an outcome there was nothing to do after all."""
+
+    outcome: UpdateOutcome | None = None
+    files: tuple[FeedFile, ...] = ()
+
+
+def pool_of(track: int) -> str:
+    """The name of the Spark pool that a track works in."""
+    return f"track-{track}"

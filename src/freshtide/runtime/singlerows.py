@@ -1,0 +1,130 @@
+"""Single rows on their way from stream sources into the queues of update tables."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from freshtide.catalog import Catalog
+from freshtide.clock import SystemClock
+from freshtide.core.commands import StartUpdate
+from freshtide.core.events import DataArrived, Event
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Feed, Table
+from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
+from freshtide.runtime.units import UnitWorker
+from freshtide.spark import UpdateStreams, UpdateTableRunner
+
+
+class RowIntake:
+    """Takes the rows of one feed, on the thread of its stream, and tells the engine when there is something to do."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        runners: Sequence[UpdateTableRunner],
+        *,
+        graph: TableGraph,
+        events: queue.SimpleQueue[Event],
+        book: Callable[[str], None],
+        clock: SystemClock,
+    ) -> None:
+        """`book` writes down what waits for a table."""
+        self._feed = feed
+        self._book = book
+        self._runners = runners
+        self._graph = graph
+        self._events = events
+        self._clock = clock
+
+    def take(self, rows: Sequence[StreamRow]) -> None:
+        now = self._clock.now()
+        offered = [(row.time, row.values, row.content) for row in rows]
+        for runner in self._runners:
+            announce = partial(self._announce, runner, now)
+            runner.stream.offer(offered, source=self._feed.name, at=now, announce=announce)
+
+    def reject(self, rejected: Sequence[RejectedRow]) -> None:
+        now = self._clock.now()
+        told = [(row.content, row.reason) for row in rejected]
+        for runner in self._runners:
+            announce = partial(self._announce, runner, now)
+            runner.stream.reject(told, source=self._feed.name, announce=announce)
+
+    def _announce(self, runner: UpdateTableRunner, now: float) -> None:
+        self._book(runner.table.name)
+        pending = runner.stream.pending
+        self._events.put(
+            DataArrived(
+                table=self._graph.units.of(runner.table.name),
+                timestamp=0.0 if pending.timestamp is None else pending.timestamp,
+                at=now if pending.since is None else pending.since,
+            )
+        )
+
+
+class SingleRows:
+    """The stream sources of a warehouse during one run, and what waits for the update tables."""
+
+    def __init__(
+        self,
+        feeds: Mapping[str, Feed],
+        runners: UpdateStreams,
+        worker: UnitWorker,
+        *,
+        graph: TableGraph,
+        catalog: Catalog,
+        events: queue.SimpleQueue[Event],
+        clock: SystemClock,
+    ) -> None:
+        self._feeds = feeds
+        self._runners = runners
+        self._worker = worker
+        self._catalog = catalog
+        self._clock = clock
+
+        def intake(feed: Feed) -> RowIntake:
+            readers = [runners[table.name] for table in graph.for_feed(feed.name)]
+            return RowIntake(feed, readers, graph=graph, events=events, book=worker.book_stream, clock=clock)
+
+        self._sources = StreamSet(feeds.values(), intake)
+
+    def start(self) -> None:
+        for runner in self._runners.values():
+            runner.stream.open()
+        self._sources.start()
+
+    def stop(self) -> None:
+        """Take no more rows; those that wait for room are not waited for."""
+        for runner in self._runners.values():
+            runner.stream.close()
+        self._sources.stop()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no row is on its way."""
+        return self._sources.quiet
+
+    @property
+    def faults(self) -> dict[str, tuple[str, ...]]:
+        """What keeps rows from coming, by feed."""
+        return self._sources.faults
+
+    @property
+    def fault(self) -> BaseException | None:
+        return self._sources.fault
+
+    def waiting(self) -> list[Table]:
+        """The update tables that an update would find something to do for, unless they are paused or given up."""
+        tables = [runner.table for runner in self._runners.values() if not runner.stream.is_quiet]
+        return [table for table in tables if self._catalog.tables.get(table.name).status == "active"]
+
+    def drain(self) -> None:
+        """Process rows that were taken from streams and are nowhere else. Those of files will be read again."""
+        for table in self.waiting():
+            if table.feed is None or self._feeds[table.feed].stream is None:
+                continue
+            command = StartUpdate(table=table.name, track=0, upto=self._clock.now())
+            while any(isinstance(event, DataArrived) for event in self._worker.carry_out(command)):
+                pass

@@ -1,0 +1,116 @@
+"""Rows of a feed as tuples of an update stream, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from freshtide.core.files import FeedFile
+from freshtide.core.instants import datetime_of
+from freshtide.core.updatestreams import WINDOW_COLUMNS
+from freshtide.spark.updates.waiting import MicroBatch
+from freshtide.updates.pages import ColumnKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """A row that is kept aside."""
+
+    file: str
+    content: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows of one file, in their order: their keys, their times, and all other values by column."""
+
+    file: FeedFile
+    keys: Sequence[Any]
+    times: Sequence[float]
+    columns: Sequence[Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def only(self, places: Sequence[int]) -> Rows:
+        return Rows(
+            file=self.file,
+            keys=[self.keys[place] for place in places],
+            times=[self.times[place] for place in places],
+            columns=[[column[place] for place in places] for column in self.columns],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowShape:
+    """Which columns of a feed's rows are the key; the others are the values of a tuple.
+
+    Columns that the feed gains while rows wait are one more value: a queue has as many columns as it began with.
+    """
+
+    columns: tuple[str, ...]
+    """Those that the feed declares."""
+    key: tuple[str, ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(name for name in self.columns if name not in self.key)
+
+    @property
+    def kinds(self) -> tuple[ColumnKind, ...]:
+        """Of the values of a tuple: any of them may be missing."""
+        any_kind: ColumnKind = "object"
+        return (any_kind,) * (len(self.values) + 1)
+
+    def keys(self, rows: pa.Table) -> list[Any]:
+        """The key of each row: a value, or one for each of several columns."""
+        parts: list[list[Any]] = [rows.column(name).to_pylist() for name in self.key]
+        return parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
+
+    def key_of(self, row: Sequence[Any]) -> Any:
+        """The key of a single row with all columns that the feed declares."""
+        parts = tuple(row[self.columns.index(name)] for name in self.key)
+        return parts[0] if len(parts) == 1 else parts
+
+    def values_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        return (*(row[place] for place, name in enumerate(self.columns) if name not in self.key), ())
+
+    def value_columns(self, rows: pa.Table) -> list[list[Any]]:
+        declared = [rows.column(name).to_pylist() for name in self.values]
+        gained = [name for name in rows.column_names if name not in self.columns]
+        if not gained:
+            return [*declared, [()] * rows.num_rows]
+        return [*declared, list(zip(*(rows.column(name).to_pylist() for name in gained), strict=True))]
+
+    def table(self, batch: MicroBatch, schema: pa.Schema) -> pa.Table:
+        """Tuples as rows again, with the columns of the feed as they are now and those of their windows."""
+        tuples = batch.tuples
+        keys: list[Any] = [item.key for item in tuples]
+        by_name: dict[str, list[Any]] = {}
+        for place, name in enumerate(self.key):
+            by_name[name] = keys if len(self.key) == 1 else [key[place] for key in keys]
+        for place, name in enumerate(self.values):
+            by_name[name] = [item.values[place] for item in tuples]
+        by_name |= {
+            start_or_end: [datetime_of(window[place]) for window in batch.windows]
+            for place, start_or_end in enumerate(WINDOW_COLUMNS)
+        }
+        gained = [name for name in schema.names if name not in by_name]
+        for place, name in enumerate(gained):
+            by_name[name] = [_nth(item.values[-1], place) for item in tuples]
+        return pa.table({name: pa.array(by_name[name], schema.field(name).type) for name in schema.names}, schema)
+
+    def written(self, key: Any, values: Sequence[Any]) -> str:
+        """A row in words."""
+        parts = [key] if len(self.key) == 1 else key
+        named = {**dict(zip(self.key, parts, strict=True)), **dict(zip(self.values, values, strict=False))}
+        return json.dumps({name: named[name] for name in self.columns}, default=str)
+
+
+def _nth(values: Any, place: int) -> Any:
+    return values[place] if place < len(values) else None

@@ -1,0 +1,243 @@
+"""The updates of one update table: a micro-batch out of its queue, through its query, into the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from freshtide.core.errors import FreshtideError
+from freshtide.core.files import FeedFile
+from freshtide.core.instants import micros
+from freshtide.core.tables import Column, Feed, Table
+from freshtide.spark.queries import evaluate
+from freshtide.spark.reading import empty_frame
+from freshtide.spark.rejects import REJECTS
+from freshtide.spark.schemas import arrow_schema_of, input_schema
+from freshtide.spark.updates.intake import read_files
+from freshtide.spark.updates.listeners import Listeners
+from freshtide.spark.updates.resuming import resume
+from freshtide.spark.updates.rows import Reject, RowShape
+from freshtide.spark.updates.stream import Settlement, UpdateStream
+from freshtide.spark.updates.tables import LatestTables, identity
+from freshtide.spark.updates.waiting import MicroBatch
+from freshtide.spark.writing import arrow_schema
+from freshtide.storage import (
+    BEGINNING,
+    Change,
+    Counts,
+    LoadedFile,
+    Merge,
+    Snapshot,
+    Store,
+    UpdateKind,
+    UpdateRecord,
+)
+from freshtide.updates.batching import BatchSizes
+
+# Rows go through the driver as Arrow; more at once would gain nothing.
+_LARGEST_BATCH = 100_000
+
+
+class LostColumnError(FreshtideError):
+    """A query that does not hand on what tells the rows of an update table apart."""
+
+    def __init__(self, table: Table, column: str) -> None:
+        super().__init__(
+            f"The query of '{table.name}' gives no column '{column}', and without it no row can replace another.",
+            way_out=f"Let it return '{column}' as it is.",
+        )
+
+
+class NoRoomError(FreshtideError):
+    """Rows that find no room although nothing can be processed to make some."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(
+            f"The rows that wait for '{table.name}' find no room, and none of those that have some can be processed.",
+            way_out="Raise `update_memory` in freshtide.yml.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A micro-batch that has been committed, and the files that it is done with."""
+
+    snapshot: Snapshot
+    files: tuple[FeedFile, ...]
+
+
+class StreamMaker(Protocol):
+    """Makes an empty stream for a table."""
+
+    def __call__(self, table: Table, shape: RowShape, *, apart: bool) -> UpdateStream: ...
+
+
+class UpdateTableRunner:
+    """Serves one update table, for as long as the warehouse is at work."""
+
+    def __init__(
+        self,
+        table: Table,
+        feed: Feed,
+        make_stream: StreamMaker,
+        *,
+        store: Store,
+        latest: LatestTables,
+        definition: str,
+        clock: Callable[[], float],
+        listeners: Listeners,
+    ) -> None:
+        self.table = table
+        self.feed = feed
+        assert table.updates is not None, f"{table.name} is no update table"
+        self._shape = RowShape(columns=feed.column_names, key=table.updates.key)
+        self._make_stream = make_stream
+        self._stream: UpdateStream | None = None
+        self._own = latest[table.name]
+        self._rejects = store.table(f"{table.name}__rejects")
+        self._definition = definition
+        self._clock = clock
+        self._listeners = listeners
+        self._sizes = BatchSizes(most=_LARGEST_BATCH)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether an update would find nothing to do."""
+        return self._stream is None or self._stream.is_quiet
+
+    def begin_anew(self) -> None:
+        """Forget what has come so far; files that are not done with will be read again."""
+        self._stream = None
+
+    @property
+    def stream(self) -> UpdateStream:
+        """Where rows wait. It begins when it is first asked for: by then the table is as the last run left it."""
+        if self._stream is None:
+            self._stream = self._make_stream(self.table, self._shape, apart=False)
+            resume(self._stream, self.table, self._own.stored.snapshot)
+        return self._stream
+
+    def take_in(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> None:
+        """Read files and let their rows wait."""
+        for rows, unfit in read_files(session, self.feed, extra, files, self._shape):
+            self.stream.take_in(rows, unfit)
+
+    def update(self, session: SparkSession, extra: tuple[Column, ...]) -> Merged | None:
+        """Process the keys that are served next; None if nothing is to be done."""
+        if self.stream.is_quiet:
+            return None
+        begun = self._clock()
+        batch = self.stream.take(self._sizes.size(self.stream.pending.residents), begun)
+        settlement = self.stream.settlement(batch)
+        try:
+            if self.stream.is_full and not batch.keys:
+                raise NoRoomError(self.table)
+            snapshot = self._process(session, batch, settlement, extra)
+        except BaseException:
+            self.stream.give_back(batch)
+            raise
+        self.stream.settle(settlement, batch)
+        if batch.keys:
+            self._measured(batch.keys, self._clock() - begun)
+        return Merged(snapshot=snapshot, files=settlement.files)
+
+    def rebuild(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> Merged:
+        """Let the table hold what files give as if they had just arrived, and nothing else."""
+        anew = self._make_stream(self.table, self._shape, apart=True)
+        for rows, unfit in read_files(session, self.feed, extra, files, self._shape):
+            anew.take_in(rows, unfit)
+        batch = anew.take(anew.pending.residents, self._clock())
+        settlement = anew.settlement(batch)
+        snapshot = self._process(session, batch, settlement, extra, anew=True)
+        return Merged(snapshot=snapshot, files=settlement.files)
+
+    def _measured(self, keys: int, seconds: float) -> None:
+        self._sizes.observe(keys, seconds)
+        self.stream.cost.observe(keys, seconds)
+
+    def _process(
+        self,
+        session: SparkSession,
+        batch: MicroBatch,
+        settlement: Settlement,
+        extra: tuple[Column, ...],
+        *,
+        anew: bool = False,
+    ) -> Snapshot:
+        current = self._own.stored.snapshot
+        number = (current.number if current else 0) + 1
+        self._rejects.roll_back(number - 1, at=self._clock())
+        rows = self._result(session, batch, extra)
+        merge = self._own.anew(rows, number=number) if anew else self._own.merge(rows, number=number)
+        record = self._record(number, current, merge, settlement, anew=anew)
+        self._keep_aside(settlement.rejects, record)
+        change = Change(
+            record=record,
+            at=self._clock(),
+            schema=rows.schema,
+            add=merge.add,
+            remove=merge.remove,
+            replace_all=anew,
+        )
+        snapshot = self._own.stored.commit(change)
+        self._listeners.tell(self.table.name, merge.rows)
+        return snapshot
+
+    def _result(self, session: SparkSession, batch: MicroBatch, extra: tuple[Column, ...]) -> pa.Table:
+        """What the table's query gives over the rows of a batch."""
+        schema = input_schema(self.table, self.feed, extra)
+        if not batch.keys:
+            return arrow_schema(evaluate(session, self.table.query, [empty_frame(session, schema)])).empty_table()
+        rows = self._shape.table(batch, arrow_schema_of(schema))
+        result = evaluate(session, self.table.query, [session.createDataFrame(rows, schema=schema)]).toArrow()
+        key, time_column = identity(self.table)
+        for column in (*key, time_column):
+            if column not in result.column_names:
+                raise LostColumnError(self.table, column)
+        return result
+
+    def _record(
+        self, number: int, current: Snapshot | None, merge: Merge, settlement: Settlement, *, anew: bool
+    ) -> UpdateRecord:
+        before = current.freshness if current else None
+        stamps = [before, None if settlement.timestamp is None else micros(settlement.timestamp)]
+        freshness = max((stamp for stamp in stamps if stamp is not None), default=None)
+        counts = Counts(
+            read=settlement.read,
+            loaded=merge.rows.num_rows - merge.replaced,
+            rejected=len(settlement.rejects),
+            superseded=settlement.superseded + merge.passed_by,
+            replaced=merge.replaced,
+        )
+        return UpdateRecord(
+            number=number,
+            kind=UpdateKind.REBUILD if anew else UpdateKind.MERGE,
+            freshness=freshness,
+            safe=freshness,
+            definition=self._definition,
+            counts=counts,
+            files=tuple(LoadedFile.of(file) for file in settlement.files),
+            revised_from=BEGINNING if current is not None and (merge.add or merge.remove) else None,
+        )
+
+    def _keep_aside(self, rejects: Sequence[Reject], record: UpdateRecord) -> None:
+        """Committed before the table: until that has landed they can be rolled back."""
+        rebuild = record.kind is UpdateKind.REBUILD
+        if not rejects and not (rebuild and self._rejects.snapshot is not None):
+            return
+        columns = {name: [getattr(reject, name) for reject in rejects] for name in REJECTS.names}
+        rows = pa.table(columns, schema=arrow_schema_of(REJECTS))
+        aside = UpdateRecord(
+            number=record.number,
+            kind=record.kind,
+            freshness=record.freshness,
+            safe=record.safe,
+            definition=record.definition,
+        )
+        files = tuple(self._rejects.write(rows, number=record.number))
+        change = Change(record=aside, at=self._clock(), schema=rows.schema, add=files, replace_all=rebuild)
+        self._rejects.commit(change)

@@ -1,0 +1,89 @@
+"""The update tables of a warehouse at work: their queues side by side in one memory, and who serves them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+
+from freshtide.core.tables import Feed, Table
+from freshtide.spark.updates.listeners import Listeners
+from freshtide.spark.updates.rows import RowShape
+from freshtide.spark.updates.runner import UpdateTableRunner
+from freshtide.spark.updates.stream import UpdateStream
+from freshtide.spark.updates.tables import LatestTables
+from freshtide.spark.updates.waiting import Waiting, WaitingRows, WaitingWindows
+from freshtide.storage import Store
+from freshtide.updates.admission import Admission
+from freshtide.updates.pages import PagePool
+from freshtide.updates.queues import UpdateQueue
+from freshtide.updates.statistics import TupleCost
+from freshtide.updates.windows import WindowGrid, WindowQueue
+
+
+class UpdateStreams(Mapping[str, UpdateTableRunner]):
+    """The runners of all update tables that read a feed, by table."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, Table],
+        feeds: Mapping[str, Feed],
+        *,
+        store: Store,
+        latest: LatestTables,
+        definitions: Mapping[str, str],
+        memory: int,
+        clock: Callable[[], float],
+        listeners: Listeners,
+    ) -> None:
+        """`memory` is how many bytes the rows of all tables together may take while they wait."""
+        self._memory = memory
+        self._pool = PagePool(limit=memory)
+        # One lock for all queues: they share the memory.
+        self._room = threading.Condition(threading.RLock())
+        self._runners: dict[str, UpdateTableRunner] = {}
+        for table in tables.values():
+            if table.updates is not None and table.feed is not None:
+                self._runners[table.name] = UpdateTableRunner(
+                    table,
+                    feeds[table.feed],
+                    self._stream,
+                    store=store,
+                    latest=latest,
+                    definition=definitions[table.name],
+                    clock=clock,
+                    listeners=listeners,
+                )
+
+    def __getitem__(self, table: str) -> UpdateTableRunner:
+        return self._runners[table]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runners)
+
+    def __len__(self) -> int:
+        return len(self._runners)
+
+    def begin(self) -> None:
+        """A run begins: it starts from what the tables hold and the files that they are not done with.
+
+        Where an earlier run of this process has left rows waiting, all goes on as it was.
+        """
+        if all(runner.is_quiet for runner in self._runners.values()):
+            self._pool = PagePool(limit=self._memory)
+            for runner in self._runners.values():
+                runner.begin_anew()
+
+    def _stream(self, table: Table, shape: RowShape, *, apart: bool) -> UpdateStream:
+        """An empty stream for a table; `apart` from the others it may take as much memory as it needs."""
+        assert table.updates is not None, f"{table.name} is no update table"
+        pool = PagePool() if apart else self._pool
+        cost, order, windows = TupleCost(), table.updates.order, table.updates.windows
+        waiting: Waiting
+        if windows is None:
+            waiting = WaitingRows(UpdateQueue(pool, shape.kinds, order=order, cost=cost))
+        else:
+            grid, semantics = WindowGrid.of(windows), windows.semantics
+            waiting = WaitingWindows(
+                WindowQueue(pool, shape.kinds, grid=grid, semantics=semantics, order=order, cost=cost)
+            )
+        return UpdateStream(waiting, Admission(), cost, shape, self._room)

@@ -1,0 +1,43 @@
+"""The tables of one row per key that a warehouse has, each opened once: their keys are kept in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from freshtide.core.tables import Table
+from freshtide.core.updatestreams import WINDOW_COLUMNS
+from freshtide.storage import LatestTable, Store
+
+
+def identity(table: Table) -> tuple[tuple[str, ...], str]:
+    """The columns of which a table has one row for each value: the update key or, with windows, key and window.
+
+    With them comes the column that says which of two such rows is younger.
+    """
+    assert table.updates is not None, f"{table.name} is no table of one row per key"
+    assert table.time_column is not None, f"{table.name} has no time column"
+    windows = WINDOW_COLUMNS if table.updates.windows is not None else ()
+    return (*table.updates.key, *windows), table.time_column
+
+
+class LatestTables:
+    """Tables of one row per key by name, and by another key that their rows are looked up by."""
+
+    def __init__(self, tables: Mapping[str, Table], store: Store) -> None:
+        self._tables = tables
+        self._store = store
+        self._opened: dict[tuple[str, tuple[str, ...]], LatestTable] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, name: str) -> LatestTable:
+        return self.by(identity(self._tables[name])[0], name)
+
+    def by(self, key: tuple[str, ...], name: str) -> LatestTable:
+        """A table with its rows by a key that may be a part of its own: several of them can have the same."""
+        with self._lock:
+            if (name, key) not in self._opened:
+                _, time_column = identity(self._tables[name])
+                stored = self._store.table(name, time_column=time_column)
+                self._opened[name, key] = LatestTable(stored, key=key, time_column=time_column)
+            return self._opened[name, key]

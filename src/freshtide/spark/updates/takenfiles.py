@@ -1,0 +1,64 @@
+"""What is known of the files whose rows wait for an update table.
+
+A file is done with once none of its rows waits: each has been processed or superseded. Files are done with in the
+order in which they were taken in, so that after a crash everything from the first unfinished one on is read again, in
+the same order as before: of two rows with the same time the later one wins again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from freshtide.core.files import FeedFile
+from freshtide.spark.updates.rows import Reject
+
+
+@dataclass(slots=True, kw_only=True)
+class TakenFile:
+    """A file that has been taken in."""
+
+    file: FeedFile
+    rows: int
+    """As many as were found in it, rejects included."""
+    waiting: int
+    """Rows of it in the queue, or out of it and not committed yet."""
+    rejects: Sequence[Reject]
+    """They are kept aside by the commit that is done with the file, so once."""
+
+
+class TakenFiles:
+    """Files in the order in which they were taken in."""
+
+    def __init__(self) -> None:
+        self._files: deque[TakenFile] = deque()
+        self._by_id: dict[int, TakenFile] = {}
+
+    def __contains__(self, file_id: int) -> bool:
+        return file_id in self._by_id
+
+    def add(self, taken: TakenFile) -> None:
+        self._files.append(taken)
+        self._by_id[taken.file.id] = taken
+
+    def release(self, ids: Iterable[int]) -> None:
+        """Rows of these files wait no longer."""
+        for file_id in ids:
+            self._by_id[file_id].waiting -= 1
+
+    def done_after(self, ids: Iterable[int]) -> list[TakenFile]:
+        """The files that will be done with once rows of these files have been committed."""
+        leaving = Counter(ids)
+        done = []
+        for taken in self._files:
+            if taken.waiting > leaving[taken.file.id]:
+                break
+            done.append(taken)
+        return done
+
+    def forget(self, done: Sequence[TakenFile]) -> None:
+        for taken in done:
+            assert self._files[0] is taken, "files are done with in order"
+            self._files.popleft()
+            del self._by_id[taken.file.id]
