@@ -9,6 +9,9 @@ from functools import cached_property
 from freshtide.core.errors import Origin
 from freshtide.flows.activities import OUT, Activity, Write
 
+Port = tuple[str, str]
+"""An activity and the name of one of its outputs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
@@ -32,8 +35,8 @@ class Node:
 
     name: str
     activity: Activity
-    inputs: tuple[tuple[str, str], ...] = ()
-    """(producer, port) of each input."""
+    inputs: tuple[Port, ...] = ()
+    """Where each input comes from."""
     origin: Origin | None = None
 
     @property

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from freshtide.flows import FlowGraph
 from freshtide.flows.activities import Expression, NotNull, Router, Sort, SortedUnion, SurrogateKey, Union
-from freshtide.spark.flows.schemas import Port, in_order
+from freshtide.flows.graph import Port
+from freshtide.spark.flows.schemas import in_order
 
 
 @dataclass(frozen=True, slots=True)

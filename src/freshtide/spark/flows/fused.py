@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame
 from freshtide.core.errors import FreshtideError
 from freshtide.flows import Activation, FlowGraph, FlowRecord, Limits, MemorySample, Monitor, Node, Subflow, Tally
 from freshtide.flows.activities import OUT, Read, SlowlyChanging, SurrogateKey, Write
+from freshtide.flows.graph import Port
 from freshtide.flows.policies import MinimumMemory
 from freshtide.flows.policies.mixed import PlannedSubflow, plan_mixed
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
@@ -29,10 +30,10 @@ from freshtide.spark.flows.counting import balances, solved, to_count
 from freshtide.spark.flows.failures import ActivityError, naming
 from freshtide.spark.flows.holding import HeldFrame
 from freshtide.spark.flows.passing import PassingRows
-from freshtide.spark.flows.recordsets import Source
-from freshtide.spark.flows.schemas import Port
+from freshtide.spark.flows.recordsets import Recordsets, Source
 from freshtide.spark.flows.sharing import lineage, ports_to_keep
 from freshtide.spark.flows.surroundings import Surroundings
+from freshtide.spark.flows.targets import tells_rows
 from freshtide.spark.flows.transforms import Frames, transform
 from freshtide.spark.flows.worker import SparkWorker
 
@@ -48,12 +49,39 @@ class _Job:
     end: float
 
 
+def passing_rows(graph: FlowGraph, recordsets: Recordsets, *, theta: int) -> PassingRows:
+    """What counts the rows that nothing else tells.
+
+    Rows of what is kept and of most sources and targets are known from their files, and the monitor counts packs.
+    """
+    in_packs = {
+        (name, port)
+        for stratum in plan_mixed(graph, theta=theta)
+        for planned in stratum
+        if planned.policy == MinimumMemory.name
+        for name in planned.subflow.nodes
+        for port in graph[name].activity.ports
+    }
+    written = {
+        node.inputs[0] for node in graph.writes if isinstance(node.activity, Write) and tells_rows(node.activity.target)
+    }
+    sources = {
+        (node.name, OUT)
+        for node in graph
+        if isinstance(node.activity, Read) and recordsets.rows_of(node.activity.source) is not None
+    }
+    return PassingRows(
+        graph.name, to_count(graph, ports_to_keep(graph) | in_packs | written | sources), recordsets.session
+    )
+
+
 @dataclass(slots=True, kw_only=True)
 class FusedRun:
     """A flow under the Mixed Policy."""
 
     graph: FlowGraph
     surroundings: Surroundings
+    passing: PassingRows
     limits: Limits
     pack_rows: int
     theta: int
@@ -65,8 +93,6 @@ class FusedRun:
     _known: dict[Port, int] = field(default_factory=dict)
     """Rows by output, as far as they have been counted."""
     _keep: set[Port] = field(default_factory=set)
-    _count: set[Port] = field(default_factory=set)
-    _passing: PassingRows = field(init=False)
     _held: dict[Port, HeldFrame] = field(default_factory=dict)
     _kept: set[Port] = field(default_factory=set)
     """Outputs that are in memory or on disk: whoever takes them computes nothing again."""
@@ -76,11 +102,9 @@ class FusedRun:
 
     def run(self) -> FlowRecord:
         strata = plan_mixed(self.graph, theta=self.theta)
-        self._passing = PassingRows(self.graph.name, self.surroundings.scratch.session)
         self._sources = {node.name: self._source(node) for node in self.graph if isinstance(node.activity, Read)}
         self._known = {(name, OUT): each.rows for name, each in self._sources.items() if each.rows is not None}
         self._keep = ports_to_keep(self.graph)
-        self._count = to_count(self.graph, self._counted_anyway(strata))
         self._sample()
         try:
             for stratum in strata:
@@ -92,6 +116,11 @@ class FusedRun:
         self._sample()
         self._book()
         return self.record
+
+    @property
+    def _analysed(self) -> Mapping[Port, DataFrame]:
+        """Plans from before the run, which hold as long as nothing on the way was kept or looked up."""
+        return self.surroundings.schemas.frames
 
     @property
     def _context(self) -> SparkContext:
@@ -138,8 +167,6 @@ class FusedRun:
         inputs = [self._frames[port] for port in node.inputs]
         results: Frames = {}
         match node.activity:
-            case Read():
-                results = {OUT: self._sources[node.name].frame}
             case Write():
                 with self._job(node):
                     self.surroundings.targets[node.name].write(inputs[0])
@@ -150,6 +177,8 @@ class FusedRun:
                 with self._job(node):
                     keys = self.surroundings.lookup(node).assign(activity, inputs[0])
                 results = transform(node, inputs, lookup=keys)
+            case _ if all(self._frames[port] is self._analysed.get(port) for port in node.inputs):
+                results = {port: self._analysed[node.name, port] for port in node.activity.ports}
             case _:
                 with naming(node.name, "all of its input"):
                     results = transform(node, inputs)
@@ -158,9 +187,9 @@ class FusedRun:
 
     def _put(self, node: Node, port: str, frame: DataFrame) -> None:
         place = (node.name, port)
-        if place in self._count:
+        if frame is not self._analysed.get(place):
             with self._lock:
-                frame = self._passing.counted(place, frame)
+                frame = self.passing.counted(place, frame)
         if place in self._keep:
             with self._job(node):
                 frame = self._kept_rows(place, frame)
@@ -196,7 +225,7 @@ class FusedRun:
             raise ActivityError(node.name, "all of its input", told) from error
         with self._lock:
             self._jobs.append(_Job(nodes=nodes, start=start, end=self.now()))
-            self._known |= self._passing.collect()
+            self._known |= self.passing.collect()
             self._tell(nodes)
 
     def _run_in_packs(self, subflow: Subflow, limits: Limits) -> None:
@@ -231,32 +260,14 @@ class FusedRun:
         if name in self.graph.nodes:
             self.on_progress(name, rows_in, rows_out)
 
-    def _counted_anyway(self, strata: Sequence[Sequence[PlannedSubflow]]) -> set[Port]:
-        """Rows of what is kept and of targets are known from their files, and the monitor counts packs."""
-        in_packs = {
-            (name, port)
-            for stratum in strata
-            for planned in stratum
-            if planned.policy == MinimumMemory.name
-            for name in planned.subflow.nodes
-            for port in self.graph[name].activity.ports
-        }
-        written = {
-            node.inputs[0]
-            for node in self.graph.writes
-            if self.surroundings.targets[node.name].staged_rows() is not None
-        }
-        sources = {(name, OUT) for name, source in self._sources.items() if source.rows is not None}
-        return self._keep | in_packs | written | sources
-
     def _count_the_rest(self) -> None:
         """What was not counted on the way: Spark leaves out what can make no difference, as beside an empty input."""
         for node in self.graph.writes:
             rows = self.surroundings.targets[node.name].staged_rows()
             if rows is not None:
                 self._known[node.inputs[0]] = rows
-        self._known |= self._passing.collect()
-        for port in self._passing.uncounted:
+        self._known |= self.passing.collect()
+        for port in self.passing.uncounted:
             self._known[port] = self._frames[port].count()
 
     def _tell(self, names: Sequence[str]) -> None:

@@ -102,7 +102,8 @@ class TableFlow:
     ) -> Iterator[FlowedRows]:
         """Put rows through the flow; within they can be committed. With `anew` they are all that ever arrived."""
         recordsets = self._recordsets(session, rows, {})
-        schemas = resolve_flow(self.graph, recordsets)
+        running = Running(policy=self.flows.policy, now=now)
+        schemas, passing = running.analysed(self.graph, recordsets)
         own = LoadTarget(
             stored,
             schemas.by_target[self._write.name],
@@ -118,9 +119,10 @@ class TableFlow:
             schemas=schemas,
             scratch=Scratch(self.flows.scratch / self.graph.name, session),
             targets=targets_of(self.graph, recordsets, schemas.by_target, appending=True, anew=anew, given=given),
+            passing=passing,
             at=now(),
         )
-        with Running(policy=self.flows.policy, now=now).carried_out(surroundings) as record:
+        with running.carried_out(surroundings) as record:
             yield FlowedRows(
                 rows_in=record.tallies[self._source.name].rows_out[OUT],
                 written=own.written,

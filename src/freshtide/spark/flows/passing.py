@@ -8,11 +8,12 @@ slow again). Its seed tells the places apart in the plan that was carried out.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide.spark.flows.schemas import Port
+from freshtide.flows.graph import Port
 
 _OPERATOR = "Sample"
 _METRIC = "number of output rows"
@@ -21,8 +22,10 @@ _METRIC = "number of output rows"
 class PassingRows:
     """Counts by output of an activity; one for each run of a flow."""
 
-    def __init__(self, flow: str, session: SparkSession) -> None:
+    def __init__(self, flow: str, places: Collection[Port], session: SparkSession) -> None:
+        """Rows are counted at these places only."""
         self._flow = flow
+        self._places = places
         inner: Any = session
         self._bus = inner.sparkContext._jsc.sc().listenerBus()
         self._store = inner._jsparkSession.sharedState().statusStore()
@@ -30,7 +33,9 @@ class PassingRows:
         self._seen = self._newest()
 
     def counted(self, port: Port, frame: DataFrame) -> DataFrame:
-        """The same rows; how many there are will be known when they have been computed."""
+        """The same rows; if this is a place where they count, how many they are is known once they are computed."""
+        if port not in self._places:
+            return frame
         seed = _seed(self._flow, port)
         self._waiting[seed] = port
         return frame.sample(withReplacement=False, fraction=1.0, seed=seed)

@@ -58,6 +58,13 @@ class Recordsets:
             self._sources.append((recordset, source))
         return source
 
+    def rows_of(self, recordset: Recordset) -> int | None:
+        """How many rows a source has, where that is known before it is read through."""
+        try:
+            return self.read(recordset).rows
+        except FreshtideError:
+            return None
+
     def look_at(self, recordsets: Iterable[Recordset]) -> None:
         """Read several at once: to find the columns of files takes Spark a job for each. What cannot be read waits."""
 

@@ -12,13 +12,14 @@ from pyspark.sql import SparkSession
 from freshtide.clock import SystemClock
 from freshtide.core.errors import UsageError, choices
 from freshtide.flows import POLICIES, FlowGraph, FlowRecord, Limits, Monitor
-from freshtide.flows.activities import SlowlyChanging, Write
+from freshtide.flows.activities import Read, SlowlyChanging, Write
 from freshtide.flows.policies import mixed
 from freshtide.spark.flows.commits import commit_together, finish_interrupted
-from freshtide.spark.flows.fused import FusedRun
+from freshtide.spark.flows.fused import FusedRun, passing_rows
 from freshtide.spark.flows.holding import Scratch
+from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
-from freshtide.spark.flows.schemas import resolve_flow
+from freshtide.spark.flows.schemas import FlowSchemas, resolve_flow
 from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.targets import targets_of
 from freshtide.spark.flows.worker import SparkWorker
@@ -98,16 +99,17 @@ def run_flow(
     finish_interrupted(sorted(scratch.glob("*")), store)
     start = now()
     recordsets = Recordsets(session=working_session(spark, compiled=True), store=store, root=root)
-    schemas = resolve_flow(graph, recordsets)
+    running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, now=now, on_progress=on_progress)
+    schemas, passing = running.analysed(graph, recordsets)
     surroundings = Surroundings(
         graph=graph,
         recordsets=recordsets,
         schemas=schemas,
         scratch=Scratch(scratch / graph.name, recordsets.session),
         targets=targets_of(graph, recordsets, schemas.by_target),
+        passing=passing,
         at=start,
     )
-    running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, now=now, on_progress=on_progress)
     with running.carried_out(surroundings) as record:
         commit_together(surroundings.scratch.folder, surroundings.prepare(now()), store)
     return FlowReport(
@@ -134,6 +136,12 @@ class Running:
     now: Callable[[], float] = _CLOCK.now
     on_progress: Progress = lambda _node, _rows_in, _rows_out: None
 
+    def analysed(self, graph: FlowGraph, recordsets: Recordsets) -> tuple[FlowSchemas, PassingRows | None]:
+        """The columns of the flow and, where whole plans are carried out as they were analysed, what counts in them."""
+        recordsets.look_at(node.activity.source for node in graph if isinstance(node.activity, Read))
+        passing = passing_rows(graph, recordsets, theta=self.theta) if self.policy == mixed.NAME else None
+        return resolve_flow(graph, recordsets, passing=passing), passing
+
     @contextmanager
     def carried_out(self, surroundings: Surroundings) -> Iterator[FlowRecord]:
         """Run a flow up to where its targets can be committed, which is to be done within.
@@ -159,9 +167,11 @@ class Running:
             raise
 
     def _fused(self, surroundings: Surroundings) -> FlowRecord:
+        assert surroundings.passing is not None, "plans are analysed to count"
         return FusedRun(
             graph=surroundings.graph,
             surroundings=surroundings,
+            passing=surroundings.passing,
             limits=self.limits,
             pack_rows=self.pack_rows,
             theta=self.theta,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
@@ -13,15 +13,13 @@ from pyspark.sql.types import LongType, StructField, StructType
 from freshtide.core.errors import FreshtideError, Problem, ProjectError
 from freshtide.flows import FlowGraph, Node, break_into_subflows, derive_strata
 from freshtide.flows.activities import OUT, Read, SlowlyChanging, SurrogateKey, Write
-from freshtide.flows.graph import port_label
+from freshtide.flows.graph import Port, port_label
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.dimensions import updated_dimension
+from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
-from freshtide.spark.flows.transforms import transform
+from freshtide.spark.flows.transforms import Frames, transform
 from freshtide.spark.reading import empty_frame
-
-Port = tuple[str, str]
-"""An activity and the name of one of its outputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +28,8 @@ class FlowSchemas:
 
     by_port: Mapping[Port, StructType]
     by_target: Mapping[str, StructType]
+    frames: Mapping[Port, DataFrame] = field(default_factory=dict)
+    """The plans that were analysed, where they are over all rows of the sources."""
 
 
 def in_order(graph: FlowGraph) -> Iterator[Node]:
@@ -40,60 +40,70 @@ def in_order(graph: FlowGraph) -> Iterator[Node]:
                 yield graph[name]
 
 
-def resolve_flow(graph: FlowGraph, recordsets: Recordsets) -> FlowSchemas:
-    """The columns at every output and target; all activities that do not fit are told of together."""
+def resolve_flow(graph: FlowGraph, recordsets: Recordsets, *, passing: PassingRows | None = None) -> FlowSchemas:
+    """The columns at every output and target; all activities that do not fit are told of together.
+
+    With `passing` the plans are over the rows of the sources and not over none, and count what passes.
+    """
     frames: dict[Port, DataFrame] = {}
     targets: dict[str, StructType] = {}
     problems: list[Problem] = []
-    recordsets.look_at(node.activity.source for node in graph if isinstance(node.activity, Read))
     for node in in_order(graph):
         # What comes after an activity that is wrong cannot be judged.
         if any(port not in frames for port in node.inputs):
             continue
         inputs = [frames[port] for port in node.inputs]
         try:
-            _analyse(node, inputs, recordsets, frames, targets)
+            for port, frame in _analyse(node, inputs, recordsets, targets, is_empty=passing is None).items():
+                frames[node.name, port] = frame if passing is None else passing.counted((node.name, port), frame)
         except SPARK_ERRORS as error:
             problems.append(_problem(graph, node, inputs, plain_words(error)))
         except FreshtideError as error:
             problems.append(_problem(graph, node, inputs, error.message, way_out=error.way_out))
     if problems:
         raise ProjectError(problems)
-    return FlowSchemas(by_port={port: frame.schema for port, frame in frames.items()}, by_target=targets)
+    return FlowSchemas(
+        by_port={port: frame.schema for port, frame in frames.items()},
+        by_target=targets,
+        frames={} if passing is None else frames,
+    )
 
 
 def _analyse(
     node: Node,
     inputs: Sequence[DataFrame],
     recordsets: Recordsets,
-    frames: dict[Port, DataFrame],
     targets: dict[str, StructType],
-) -> None:
+    *,
+    is_empty: bool,
+) -> Frames:
+    """What the activity gives; what a target gets is put down."""
     activity = node.activity
     match activity:
         case Read():
-            found = {OUT: recordsets.empty(recordsets.read(activity.source).frame)}
+            source = recordsets.read(activity.source).frame
+            found: Frames = {OUT: recordsets.empty(source) if is_empty else source}
         case Write():
             targets[node.name] = inputs[0].schema
-            return
+            return {}
         case SlowlyChanging():
             current = recordsets.current(activity.target)
             held = None if current is None else recordsets.empty(current)
             result = updated_dimension(node.name, activity, inputs[0], held, now=F.current_timestamp())
             targets[node.name] = result.schema
-            return
+            return {}
         case SurrogateKey():
             lookup = empty_frame(recordsets.session, lookup_schema(activity, inputs[0].schema))
-            found = dict(transform(node, inputs, lookup=lookup))
+            found = transform(node, inputs, lookup=lookup)
         case _:
-            found = dict(transform(node, inputs))
-    for port, frame in found.items():
+            found = transform(node, inputs)
+    for frame in found.values():
         twice = [name for name, times in Counter(map(str.lower, frame.columns)).items() if times > 1]
         if twice:
             raise FreshtideError(
                 f"Column '{twice[0]}' would be there twice.", way_out="Rename or drop one with an expression before."
             )
-        frames[node.name, port] = frame
+    return found
 
 
 def lookup_schema(activity: SurrogateKey, schema: StructType) -> StructType:

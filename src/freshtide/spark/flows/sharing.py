@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from freshtide.flows import FlowGraph, Node
 from freshtide.flows.activities import Expression, Filter, NotNull, Read, Router, SurrogateKey, Union
-from freshtide.spark.flows.schemas import Port, in_order
+from freshtide.flows.graph import Port
+from freshtide.spark.flows.schemas import in_order
 
 # Row by row and without functions of the user's: to compute these again takes less than to keep what they give.
 _CHEAP = (Filter, NotNull, Expression, Router, Union)

@@ -14,6 +14,7 @@ from freshtide.flows.activities import SlowlyChanging, SurrogateKey
 from freshtide.spark.flows.commits import Commit
 from freshtide.spark.flows.dimensions import updated_dimension
 from freshtide.spark.flows.holding import Scratch
+from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.flows.schemas import FlowSchemas
 from freshtide.spark.flows.surrogates import Lookup
@@ -30,6 +31,8 @@ class Surroundings:
     targets: dict[str, Target]
     at: float
     """The moment of the run."""
+    passing: PassingRows | None = None
+    """What counts rows on their way, where whole plans are carried out."""
     _lookups: dict[str, Lookup] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -98,7 +98,7 @@ class FolderTarget(Target):
         writer.save(str(self._staging))
 
     def staged_rows(self) -> int | None:
-        return _footer_rows(self._staging) if self._recordset.format == "parquet" else None
+        return _footer_rows(self._staging) if tells_rows(self._recordset) else None
 
     def prepare(self, *, at: float) -> FolderCommit | FilesCommit:  # noqa: ARG002 - files bear no moment
         self._staging.mkdir(parents=True, exist_ok=True)
@@ -110,6 +110,11 @@ class FolderTarget(Target):
 
     def discard(self) -> None:
         shutil.rmtree(self._staging, ignore_errors=True)
+
+
+def tells_rows(target: Recordset) -> bool:
+    """Whether a target says how many rows it has without being read through."""
+    return target.table is not None or target.format == "parquet"
 
 
 def _footer_rows(folder: Path) -> int:

@@ -11,10 +11,10 @@ from pyspark.sql.types import StructType
 
 from freshtide.flows import FlowGraph, Node, Outputs, Pack
 from freshtide.flows.activities import Join, Read, SlowlyChanging, SurrogateKey, Write
+from freshtide.flows.graph import Port
 from freshtide.spark.flows.boundaries import StagedInput, StagedOutput
 from freshtide.spark.flows.failures import naming
 from freshtide.spark.flows.holding import CountedPack, FramePack, HeldFrame, Scratch, StagedFile, StagedSupply
-from freshtide.spark.flows.schemas import Port
 from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.transforms import transform
 from freshtide.spark.reading import empty_frame
