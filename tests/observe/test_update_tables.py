@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from freshtide.catalog import UpdateStreamRow
-from freshtide.observe import TableReport, count_rows
+from freshtide.observe import TableReport, count_rows, feed_healths
 from tests.cli.conftest import terminal
 from tests.cli.scenarios import Terminal
 
@@ -157,6 +157,8 @@ def test_a_prediction_leaves_update_tables_out_and_says_so(terminal: Terminal, m
 
 def test_feeds_and_doctor_take_a_project_with_a_socket(terminal: Terminal, market: Shop) -> None:
     assert "ticks" in terminal.type("feeds", "-p", str(market.project.root)).out
+    health = feed_healths(market.project, market.catalog, NOON, run_going_on=True)["ticks"]
+    assert (health.healthy, health.reason) == (None, "it brings single rows, in no rhythm")
     checked = terminal.type("doctor", "-p", str(market.project.root)).out
     assert "Feed 'orders_feed'" in checked
     assert "Feed 'ticks'" not in checked, "it has no folder that could be unreadable"

@@ -122,6 +122,7 @@ def test_update_tables_can_be_written_in_python(empty: ProjectFolder) -> None:
         "SELECT ts, symbol, price * 2 AS twice FROM STREAM ticks WHERE price > 0",
         "SELECT t.ts AS at, t.symbol FROM STREAM ticks AS t",
         "SELECT * EXCEPT (venue) FROM STREAM ticks",
+        "SELECT CAST(ts AS timestamp) AS ts, symbol, date_trunc('hour', ts) AS hour FROM STREAM ticks",
         "WITH dear AS (SELECT * FROM STREAM ticks WHERE price > 9) SELECT ts, symbol FROM dear",
     ],
 )
@@ -269,6 +270,11 @@ def test_a_table_that_a_flow_loads_cannot_be_an_update_table(ticks: ProjectFolde
         ),
         (
             "SELECT ts, CAST(symbol AS timestamp) AS symbol FROM STREAM ticks",
+            "The streaming table 'quotes' does not keep its key 'symbol': its column 'symbol' is not that of its "
+            "source as it is.",
+        ),
+        (
+            "SELECT ts, date_trunc('microsecond', symbol) AS symbol FROM STREAM ticks",
             "The streaming table 'quotes' does not keep its key 'symbol': its column 'symbol' is not that of its "
             "source as it is.",
         ),

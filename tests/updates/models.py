@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.updates.tuples import StreamTuple
@@ -15,19 +16,20 @@ class PlainUpdateQueue:
 
     order: KeyOrder
     cost: float
+    as_printed: bool = False
     newest: dict[Hashable, StreamTuple] = field(default_factory=dict)
     since: dict[Hashable, float] = field(default_factory=dict)
     keys: list[Hashable] = field(default_factory=list)
-    arrivals: list[tuple[float, Hashable]] = field(default_factory=list)
+    begun: float | None = None
+    arrivals: dict[Hashable, list[float]] = field(default_factory=dict)
 
     def enqueue(self, item: StreamTuple, now: float) -> StreamTuple | None:
         """What it supersedes."""
         superseded = self.newest.get(item.key)
-        residents = len(self.keys)
-        self.arrivals.append((now, item.key))
+        slow = self._is_slow(item.key, now)
         self.newest[item.key] = item
         self.since.setdefault(item.key, now)
-        if self.order is KeyOrder.LINECUTTING and self._mean_gap(item.key, now) > self.cost * residents:
+        if self.order is KeyOrder.LINECUTTING and slow:
             self.keys = [item.key, *(key for key in self.keys if key != item.key)]
         elif superseded is None or self.order is KeyOrder.FIFO:
             self.keys = [*(key for key in self.keys if key != item.key), item.key]
@@ -47,5 +49,15 @@ class PlainUpdateQueue:
     def oldest_pending(self) -> float | None:
         return min(self.since.values(), default=None)
 
-    def _mean_gap(self, key: Hashable, now: float) -> float:
-        return (now - self.arrivals[0][0]) / sum(1 for _, other in self.arrivals if other == key)
+    def _is_slow(self, key: Hashable, now: float) -> bool:
+        self.begun = now if self.begun is None else self.begun
+        arrivals = self.arrivals.setdefault(key, [self.begun])
+        arrivals.append(now)
+        gap = 0.0
+        # One by one, so that it is rounded like the real one: the two may be compared where gap and limit are equal.
+        for count, (earlier, later) in enumerate(pairwise(arrivals), start=1):
+            gap += (later - earlier - gap) / min(count, 32)
+        if self.as_printed:
+            return gap > self.cost * len(self.keys)
+        waited = now - min(self.since.values(), default=now)
+        return gap > 3.0 * self.cost * len(self.keys) and gap > 3.0 * waited

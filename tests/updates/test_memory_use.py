@@ -25,7 +25,7 @@ def test_more_than_95_percent_of_what_is_allocated_is_in_use(order: KeyOrder, th
     rng = random.Random(16)
     weights = [1.0 / rank**theta for rank in range(1, 101)]
     effective: list[tuple[float, float]] = []
-    for second in range(400):
+    for second in range(200):
         for key in rng.choices(range(100), weights, k=arrivals):
             for queue in (paged, naive):
                 queue.enqueue(StreamTuple(second, key, (0.5,)), second)

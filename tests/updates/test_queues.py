@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.core.updatestreams import KeyOrder
+from freshtide.updates.orders import Linecutting, Order
 from freshtide.updates.pages import MemoryLimitError, NaiveMemory, PagedMemory, PagePool
 from freshtide.updates.queues import AppendQueue, SheddingQueue, UpdateQueue
 from freshtide.updates.shapes import TupleShapeError
+from freshtide.updates.staleness import UpdateStaleness
 from freshtide.updates.statistics import TupleCost
 from freshtide.updates.tuples import StreamTuple, TupleQueue
 from tests.updates.models import PlainUpdateQueue
@@ -24,14 +26,18 @@ ORDERS = st.sampled_from(list(KeyOrder))
 Operations = list[Enqueue | Dequeue | Wait]
 
 
-@given(OPERATIONS, ORDERS, st.sampled_from([0.0, 0.3, 2.0]), st.integers(1, 5))
+@given(OPERATIONS, ORDERS, st.booleans(), st.sampled_from([0.0, 0.3, 2.0]), st.integers(1, 5))
 def test_an_update_queue_serves_what_a_dictionary_and_a_list_serve(
-    operations: Operations, order: KeyOrder, cost: float, page_size: int
+    operations: Operations, order: KeyOrder, as_printed: bool, cost: float, page_size: int
 ) -> None:
     queue = UpdateQueue(
-        PagePool(), VALUES, order=order, cost=TupleCost(cost), memory=partial(PagedMemory, page_size=page_size)
+        PagePool(),
+        VALUES,
+        order=partial(Linecutting, as_printed=as_printed) if order is KeyOrder.LINECUTTING else order,
+        cost=TupleCost(cost),
+        memory=partial(PagedMemory, page_size=page_size),
     )
-    model = PlainUpdateQueue(order=order, cost=cost)
+    model = PlainUpdateQueue(order=order, cost=cost, as_printed=as_printed)
     now, number, superseded, dequeued = 100.0, 0, 0, 0
     for operation in operations:
         match operation:
@@ -149,10 +155,46 @@ def test_figure_6_the_newer_ibm_goes_to_the_tail_or_into_the_place_of_the_older_
 
 def test_a_key_that_seldom_updates_cuts_the_line() -> None:
     queue = UpdateQueue(PagePool(), (), order=KeyOrder.LINECUTTING, cost=TupleCost(2.0))
-    for time in range(40):
+    for time in range(120):
         queue.enqueue(StreamTuple(float(time), f"often {time % 4}", ()), float(time))
-    queue.enqueue(StreamTuple(40.0, "seldom", ()), 40.0)
-    assert [item.key for item in queue.dequeue_many(9, 41.0)] == ["seldom", "often 0", "often 1", "often 2", "often 3"]
+        if time == 99:
+            queue.dequeue_many(4, 99.0)
+    queue.enqueue(StreamTuple(120.0, "seldom", ()), 120.0)
+    assert [item.key for item in queue.dequeue_many(9, 121.0)] == ["seldom", "often 0", "often 1", "often 2", "often 3"]
+
+
+def test_a_key_that_seldom_updates_does_not_cut_while_somebody_has_waited_for_as_long() -> None:
+    """Nobody is served for a time: then whoever comes is slow, compared with a few tuples that are cheap."""
+    served = {}
+    for as_printed in (True, False):
+        order = partial(Linecutting, as_printed=as_printed)
+        queue = UpdateQueue(PagePool(), (), order=order, cost=TupleCost(1.0))
+        for time, key in ((0.0, "a"), (1.0, "b"), (100.0, "c")):
+            queue.enqueue(StreamTuple(time, key, ()), time)
+        served[as_printed] = [item.key for item in queue.dequeue_many(9, 100.0)]
+    assert served == {True: ["c", "a", "b"], False: ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize("slow", [0, 5, 8, 10])
+def test_linecutting_starves_nobody_however_many_keys_are_slow(slow: int) -> None:
+    assert _queue_staleness(KeyOrder.LINECUTTING, slow) <= 1.02 * _queue_staleness(KeyOrder.IN_PLACE, slow)
+
+
+def test_linecutting_as_printed_lets_eight_slow_keys_starve_the_other_two() -> None:
+    printed = _queue_staleness(partial(Linecutting, as_printed=True), 8)
+    assert printed > 1.5 * _queue_staleness(KeyOrder.IN_PLACE, 8)
+
+
+def _queue_staleness(order: KeyOrder | Callable[[TupleCost], Order], slow: int) -> float:
+    """Ten keys of which the others update ten times as often, at five arrivals per tuple that is served."""
+    rng, staleness = random.Random(9), UpdateStaleness(0.0)
+    queue = UpdateQueue(PagePool(), (), order=order, cost=TupleCost(5.0))
+    for now in range(6_000):
+        [key] = rng.choices(range(10), [1.0] * slow + [10.0] * (10 - slow))
+        queue.enqueue(StreamTuple(now, key, (), staleness.arrived(key, now)), now)
+        if now % 5 == 0 and (served := queue.dequeue(now)) is not None:
+            staleness.dequeued(served.key, served.tag, now)
+    return staleness.mean_queue(6_000.0)
 
 
 def test_while_it_is_not_known_what_a_tuple_costs_no_key_cuts_the_line() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from freshtide.cli.output import JsonOption, console, number_of, print_json, print_problem
 from freshtide.cli.places import HERE, ProjectOption, open_project
+from freshtide.core.updatestreams import UpdateSemantics
 
 
 def register(app: typer.Typer) -> None:
@@ -51,6 +53,7 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
                 "maintain": str(table.maintain),
                 "reason": table.maintenance_reason,
                 "time_column": table.time_column,
+                "updates": _updates_json(table.updates),
                 "columns": schemas.types(table.name),
             }
             for table in loaded.graph.values()
@@ -64,6 +67,14 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
     if loaded.flows:
         found = f"{len(loaded.feeds)} feeds, {len(loaded.graph)} tables and {number_of(len(loaded.flows), 'flow')}"
     console.print(f"[green]●[/green] {escape(loaded.settings.name)}: {found} are valid.")
+
+
+def _updates_json(updates: UpdateSemantics | None) -> dict[str, Any] | None:
+    if updates is None:
+        return None
+    windows = updates.windows
+    shown = None if windows is None else {**asdict(windows), "semantics": str(windows.semantics)}
+    return {"key": list(updates.key), "order": str(updates.order), "windows": shown}
 
 
 def doctor(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:

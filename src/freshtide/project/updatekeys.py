@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from freshtide.project.carriers import is_row_wise_call
 from freshtide.project.selects import group_keys
 from freshtide.project.shapes import SourceShape, shape_of
 from freshtide.project.sqltext import ParsedQuery
@@ -22,10 +23,10 @@ def key_fault(query: ParsedQuery, sources: Mapping[str, tuple[str, ...] | None],
     It is the question that is asked of a time column whose buckets are instants, so it is answered in the same way.
     `sources` has the columns of each source, where they are known.
     """
-    # A time stamp that is cast to a time stamp stays the same; a key need not be a time stamp.
-    uncast = replace(query, expression=query.expression.transform(_changed_by_cast))
+    # A time stamp that is cast to a time stamp or cut to whole microseconds stays the same; a key may be anything.
+    strict = replace(query, expression=query.expression.transform(_made_opaque))
     shapes = {name: SourceShape(time_column=column, columns=columns) for name, columns in sources.items()}
-    shape = shape_of(uncast, shapes, time_column=column)
+    shape = shape_of(strict, shapes, time_column=column)
     if shape.time_column is None:
         return f"it does not put '{column}' out"
     if shape.grain is None or not shape.grain.is_instant:
@@ -43,5 +44,7 @@ def grouped_columns(query: ParsedQuery) -> tuple[str, ...] | None:
     return tuple(key.name.lower() for key in keys) if all(isinstance(key, exp.Column) for key in keys) else None
 
 
-def _changed_by_cast(node: exp.Expr) -> exp.Expr:
-    return exp.Lower(this=node.this) if isinstance(node, exp.Cast) else node
+def _made_opaque(node: exp.Expr) -> exp.Expr:
+    """Casts and calls within a function that is known to work row by row, and to change what it is given."""
+    changes = isinstance(node, exp.Cast) or (isinstance(node, exp.Anonymous) and is_row_wise_call(node))
+    return exp.Lower(this=node.copy()) if changes else node

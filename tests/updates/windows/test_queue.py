@@ -8,8 +8,10 @@ from collections.abc import Iterable
 import pytest
 
 from freshtide.core.updatestreams import KeyOrder, WindowSemantics
+from freshtide.updates.manager import StorageManager
 from freshtide.updates.operators import Aggregate, ContinuousQuery, Step, total
 from freshtide.updates.pages import MemoryLimitError, PagePool
+from freshtide.updates.queues import UpdateQueue
 from freshtide.updates.shapes import TupleShapeError
 from freshtide.updates.statistics import TupleCost
 from freshtide.updates.tuples import StreamTuple
@@ -163,18 +165,18 @@ def test_reading_shows_what_would_be_served_and_leaves_it() -> None:
 
 
 def test_linecutting_lets_the_windows_of_a_slow_key_go_first() -> None:
-    queue = queue_of(LAZY, WindowGrid(1.0, 1.0, tick=1.0), order=KeyOrder.LINECUTTING)
-    fill(queue, (at(float(time), key) for time in range(10) for key in ("fast", "faster")))
-    fill(queue, [at(50.0, "slow")])
-    served = queue.dequeue_window(50.0)
-    assert served is not None
-    assert served.key == "slow"
-    patient = queue_of(LAZY, WindowGrid(1.0, 1.0, tick=1.0), order=KeyOrder.IN_PLACE)
-    fill(patient, (at(float(time), key) for time in range(10) for key in ("fast", "faster")))
-    fill(patient, [at(50.0, "slow")])
-    first = patient.dequeue_window(50.0)
-    assert first is not None
-    assert first.key == "fast"
+    first: dict[KeyOrder, object] = {}
+    for order in (KeyOrder.LINECUTTING, KeyOrder.IN_PLACE):
+        queue = queue_of(LAZY, WindowGrid(1.0, 1.0, tick=1.0), order=order)
+        for time in range(50):
+            while queue.dequeue_window(float(time)) is not None:
+                pass
+            fill(queue, (at(float(time), key) for key in ("fast", "faster")))
+        fill(queue, [at(50.0, "slow")])
+        served = queue.dequeue_window(50.0)
+        assert served is not None
+        first[order] = served.key
+    assert first == {KeyOrder.LINECUTTING: "slow", KeyOrder.IN_PLACE: "fast"}
 
 
 @pytest.mark.parametrize("semantics", [LAZY, EAGER])
@@ -212,6 +214,29 @@ def test_pages_go_back_to_a_pool_that_queues_share() -> None:
         assert queue.stored_tuples == 5, "the first tuples of the next windows"
     fill(queues[0], (at(60.0, f"k{number}") for number in range(5)))
     assert pool.used_bytes == sum(queue.use.allocated * 4 * 8 * 4 for queue in queues), "blocks of 4 tuples"
+
+
+def test_windows_survive_that_their_pages_are_moved_to_make_room_for_another_queue() -> None:
+    manager, a_minute_in_ten = StorageManager(limit=40_000), WindowGrid(60.0, 600.0)
+    windows = manager.add("windows", lambda pool: WindowQueue(pool, ("int",), grid=a_minute_in_ten, semantics=LAZY))
+    single = manager.add("single", lambda pool: UpdateQueue(pool, ("object",)))
+    tenants = {"windows": 0, "single": 0}
+    with pytest.raises(MemoryLimitError):
+        for tenants["windows"] in range(10_000):
+            windows.enqueue(at(1.0, f"k{tenants['windows']}"), 1.0)
+    kept = [f"k{number}" for number in range(0, tenants["windows"], 3)]
+    fill(windows, (at(2.0, key) for key in kept))
+    for number in range(tenants["windows"]):
+        if f"k{number}" not in kept:
+            windows.enqueue(at(200.0, f"k{number}"), 200.0)  # in no window, but it closes one
+    while windows.dequeue_window(200.0) is not None:
+        pass
+    with pytest.raises(MemoryLimitError):
+        for tenants["single"] in range(10_000):
+            single.enqueue(StreamTuple(1.0, f"s{tenants['single']}", ("some value",)), 1.0)
+    assert tenants["single"] > 0
+    assert manager.pool.allocated_bytes <= 40_000
+    assert all(windows.stored(key) == (at(1.0, key), at(2.0, key)) for key in kept)
 
 
 def test_a_tuple_of_the_wrong_shape_is_refused() -> None:

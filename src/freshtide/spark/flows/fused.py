@@ -14,11 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pyspark import SparkContext
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
+from pyspark.sql import DataFrame
 
 from freshtide.core.errors import FreshtideError
 from freshtide.flows import Activation, FlowGraph, FlowRecord, Limits, MemorySample, Monitor, Node, Subflow, Tally
@@ -30,6 +28,7 @@ from freshtide.spark.flows.boundaries import cut_out, outputs_of
 from freshtide.spark.flows.counting import balances, solved, to_count
 from freshtide.spark.flows.failures import ActivityError, naming
 from freshtide.spark.flows.holding import HeldFrame
+from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Source
 from freshtide.spark.flows.schemas import Port
 from freshtide.spark.flows.sharing import lineage, ports_to_keep
@@ -38,7 +37,6 @@ from freshtide.spark.flows.transforms import Frames, transform
 from freshtide.spark.flows.worker import SparkWorker
 
 _AT_ONCE = 8
-_ROWS = "rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ class FusedRun:
     """Rows by output, as far as they have been counted."""
     _keep: set[Port] = field(default_factory=set)
     _count: set[Port] = field(default_factory=set)
-    _observations: dict[Port, Observation] = field(default_factory=dict)
+    _passing: PassingRows = field(init=False)
     _held: dict[Port, HeldFrame] = field(default_factory=dict)
     _kept: set[Port] = field(default_factory=set)
     """Outputs that are in memory or on disk: whoever takes them computes nothing again."""
@@ -78,6 +76,7 @@ class FusedRun:
 
     def run(self) -> FlowRecord:
         strata = plan_mixed(self.graph, theta=self.theta)
+        self._passing = PassingRows(self.graph.name, self.surroundings.scratch.session)
         self._sources = {node.name: self._source(node) for node in self.graph if isinstance(node.activity, Read)}
         self._known = {(name, OUT): each.rows for name, each in self._sources.items() if each.rows is not None}
         self._keep = ports_to_keep(self.graph)
@@ -160,9 +159,8 @@ class FusedRun:
     def _put(self, node: Node, port: str, frame: DataFrame) -> None:
         place = (node.name, port)
         if place in self._count:
-            observation = Observation()
-            self._observations[place] = observation
-            frame = frame.observe(observation, F.count(F.lit(1)).alias(_ROWS))
+            with self._lock:
+                frame = self._passing.counted(place, frame)
         if place in self._keep:
             with self._job(node):
                 frame = self._kept_rows(place, frame)
@@ -198,7 +196,7 @@ class FusedRun:
             raise ActivityError(node.name, "all of its input", told) from error
         with self._lock:
             self._jobs.append(_Job(nodes=nodes, start=start, end=self.now()))
-            self._collect()
+            self._known |= self._passing.collect()
             self._tell(nodes)
 
     def _run_in_packs(self, subflow: Subflow, limits: Limits) -> None:
@@ -251,24 +249,14 @@ class FusedRun:
         sources = {(name, OUT) for name, source in self._sources.items() if source.rows is not None}
         return self._keep | in_packs | written | sources
 
-    def _collect(self) -> None:
-        """Take down what Spark has counted on its way."""
-        context: Any = self._context._jsc.sc()
-        context.listenerBus().waitUntilEmpty()
-        for port, observation in list(self._observations.items()):
-            inner: Any = observation._jo
-            if inner is not None and inner.future().isCompleted():
-                self._known[port] = int(observation.get[_ROWS])
-                del self._observations[port]
-
     def _count_the_rest(self) -> None:
         """What was not counted on the way: Spark leaves out what can make no difference, as beside an empty input."""
         for node in self.graph.writes:
             rows = self.surroundings.targets[node.name].staged_rows()
             if rows is not None:
                 self._known[node.inputs[0]] = rows
-        self._collect()
-        for port in self._observations:
+        self._known |= self._passing.collect()
+        for port in self._passing.uncounted:
             self._known[port] = self._frames[port].count()
 
     def _tell(self, names: Sequence[str]) -> None:

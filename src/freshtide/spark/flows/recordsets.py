@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -17,6 +19,8 @@ from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.reading import empty_frame, read_files
 from freshtide.spark.schemas import quoted, schema_from_ddl
 from freshtide.storage import Store
+
+_AT_ONCE = 4
 
 
 class SourceError(FreshtideError):
@@ -43,8 +47,28 @@ class Recordsets:
     """What an update takes in, by feed (in lower case)."""
     declared: Mapping[str, StructType] = field(default_factory=dict)
     """Columns of tables that may have no data yet, where only columns are asked for."""
+    _sources: list[tuple[Recordset, Source]] = field(default_factory=list)
+    """What has been looked at already: a flow runs over the version of a table that it was analysed with."""
 
     def read(self, recordset: Recordset) -> Source:
+        """A source, at its first reading as it is now, and from then on as it was."""
+        source = next((source for known, source in self._sources if known == recordset), None)
+        if source is None:
+            source = self._read(recordset)
+            self._sources.append((recordset, source))
+        return source
+
+    def look_at(self, recordsets: Iterable[Recordset]) -> None:
+        """Read several at once: to find the columns of files takes Spark a job for each. What cannot be read waits."""
+
+        def read(recordset: Recordset) -> None:
+            with suppress(FreshtideError):
+                self.read(recordset)
+
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            list(pool.map(read, recordsets))
+
+    def _read(self, recordset: Recordset) -> Source:
         if recordset.feed is not None:
             return Source(frame=self.arrived[recordset.feed.lower()], rows=None)
         if recordset.table is not None:

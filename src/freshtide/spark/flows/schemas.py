@@ -45,6 +45,7 @@ def resolve_flow(graph: FlowGraph, recordsets: Recordsets) -> FlowSchemas:
     frames: dict[Port, DataFrame] = {}
     targets: dict[str, StructType] = {}
     problems: list[Problem] = []
+    recordsets.look_at(node.activity.source for node in graph if isinstance(node.activity, Read))
     for node in in_order(graph):
         # What comes after an activity that is wrong cannot be judged.
         if any(port not in frames for port in node.inputs):

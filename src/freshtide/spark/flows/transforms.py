@@ -91,11 +91,7 @@ def _expression(_: str, activity: Expression, inputs: Sequence[DataFrame]) -> Fr
     computed = {name: F.expr(text).alias(name) for name, text in activity.columns.items()}
     if activity.only:
         return {OUT: frame.select(*computed.values())}
-    # A name that differs in case only is the same column to Spark.
-    known = {name.lower() for name in frame.columns}
-    by_lower = {name.lower(): column for name, column in computed.items()}
-    kept = [by_lower.get(name.lower(), F.col(quoted(name))) for name in frame.columns]
-    return {OUT: frame.select(*kept, *(column for name, column in computed.items() if name.lower() not in known))}
+    return {OUT: frame.withColumns(computed)}
 
 
 def _function(name: str, activity: Function, inputs: Sequence[DataFrame]) -> Frames:

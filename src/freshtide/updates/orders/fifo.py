@@ -14,5 +14,5 @@ class Fifo:
     name: ClassVar[KeyOrder] = KeyOrder.FIFO
     oldest_first: ClassVar[bool] = False
 
-    def place(self, resident: bool, gap: float, residents: int) -> Place:  # noqa: ARG002 - all keys are alike
+    def place(self, resident: bool, gap: float, residents: int, waited: float) -> Place:  # noqa: ARG002 - all are alike
         return TAIL

@@ -14,5 +14,5 @@ class InPlace:
     name: ClassVar[KeyOrder] = KeyOrder.IN_PLACE
     oldest_first: ClassVar[bool] = True
 
-    def place(self, resident: bool, gap: float, residents: int) -> Place:  # noqa: ARG002 - all keys are alike
+    def place(self, resident: bool, gap: float, residents: int, waited: float) -> Place:  # noqa: ARG002 - all are alike
         return STAY if resident else TAIL

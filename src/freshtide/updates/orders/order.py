@@ -27,6 +27,9 @@ class Order(Protocol):
     oldest_first: ClassVar[bool]
     """Whether keys are served in the order in which their oldest pending updates arrived."""
 
-    def place(self, resident: bool, gap: float, residents: int) -> Place:
-        """`resident`: the key waits already. `gap`: the mean time between its updates. `residents`: keys that wait."""
+    def place(self, resident: bool, gap: float, residents: int, waited: float) -> Place:
+        """`resident`: the key waits already. `gap`: the mean time between its updates.
+
+        `residents`: how many keys wait. `waited`: for how long the one that has waited longest has done so.
+        """
         ...

@@ -7,7 +7,7 @@ from typing import Any
 
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.updates.keycells import KeyCells, KeyList
-from freshtide.updates.orders import ORDERS
+from freshtide.updates.orders import ORDERS, Order
 from freshtide.updates.orders.order import STAY, TAIL
 from freshtide.updates.pages import (
     NOWHERE,
@@ -31,7 +31,7 @@ class UpdateQueue(StoredQueue):
         pool: PagePool,
         values: Sequence[ColumnKind],
         *,
-        order: KeyOrder = KeyOrder.LINECUTTING,
+        order: KeyOrder | Callable[[TupleCost], Order] = KeyOrder.LINECUTTING,
         cost: TupleCost | None = None,
         memory: Callable[[PagePool, TupleLayout], TupleMemory] = PagedMemory,
     ) -> None:
@@ -39,7 +39,7 @@ class UpdateQueue(StoredQueue):
         self.cost = cost or TupleCost()
         self.gaps = KeyGaps()
         self.cells = KeyCells()
-        self._order = ORDERS[order](self.cost)
+        self._order = (ORDERS[order] if isinstance(order, KeyOrder) else order)(self.cost)
         self._queue = KeyList()
         # Where keys are served oldest first the two orders are one.
         self._waiting = self._queue if self._order.oldest_first else KeyList()
@@ -85,6 +85,8 @@ class UpdateQueue(StoredQueue):
         if cell is None:
             cell = self.cells.add(key)
         locations, counts, residents = self._locations, self.counts, self._residents
+        oldest = self._waiting.first
+        waited = 0.0 if oldest is None else now - self._since[locations[oldest]]
         location = locations[cell] if cell < len(locations) else NOWHERE
         if location == NOWHERE:
             location = self._memory.add(cell)
@@ -101,7 +103,7 @@ class UpdateQueue(StoredQueue):
         self._tags[location] = tag
         for position, column in self._values:
             column[location] = values[position]
-        place = self._order.place(resident, self.gaps.observe(cell, now), residents)
+        place = self._order.place(resident, self.gaps.observe(cell, now), residents, waited)
         if place is not STAY:
             if resident:
                 self._queue.remove(cell)

@@ -79,11 +79,15 @@ class WindowGrid:
 
     def window(self, number: int) -> Window:
         """The window that stands at this place."""
-        return Window(self.start(number), self._end(number), self._closes_at(number))
+        return Window(self.start(number), self._end(number), self.closes_at(number))
 
     def start(self, number: int) -> float:
         """Where it begins."""
         return number * self.slide
+
+    def closes_at(self, number: int) -> float:
+        """From which time on a tuple shows that it is complete."""
+        return number * self.slide + self.size - self.tick
 
     def last_started(self, time: float) -> int:
         """The youngest window that starts at this time or before."""
@@ -91,7 +95,7 @@ class WindowGrid:
 
     def last_complete(self, time: float) -> int:
         """The youngest window that a tuple at this time shows to be complete."""
-        return _settled(math.floor((time - self.size + self.tick) / self.slide), time, self._closes_at)
+        return _settled(math.floor((time - self.size + self.tick) / self.slide), time, self.closes_at)
 
     def last_ended(self, time: float) -> int:
         """The youngest window that ends at this time or before."""
@@ -130,10 +134,7 @@ class WindowGrid:
         return closed if closed > reached else None
 
     def _end(self, number: int) -> float:
-        return self.start(number) + self.size
-
-    def _closes_at(self, number: int) -> float:
-        return self._end(number) - self.tick
+        return number * self.slide + self.size
 
 
 def _settled(estimate: int, time: float, place: Callable[[int], float]) -> int:

@@ -67,8 +67,8 @@ class Blocks:
         self.memory.remove(block)
         self._unused.append(block)
 
-    def write(self, location: Location, time: float, values: Sequence[Any], tag: int) -> None:
-        place = self._locations[location.block] + location.offset
+    def write(self, block: int, offset: int, time: float, values: Sequence[Any], tag: int) -> None:
+        place = self._locations[block] + offset
         self._times[place] = time
         self._tags[place] = tag
         for column, value in zip(self._values, values, strict=True):

@@ -64,6 +64,7 @@ class WindowBuffer:
         "key",
         "newest_time",
         "newest_within",
+        "quiet_before",
         "reached",
         "waiting",
     )
@@ -89,6 +90,8 @@ class WindowBuffer:
         """The youngest window that has started (EAGER) or is complete (LAZY); what is not younger is no update."""
         self.newest_within: float | None = None
         """The time of the newest tuple that is in a window at all."""
+        self.quiet_before = float("-inf")
+        """A newer tuple before this time is kept, and that is all: it closes no window, starts none and drops none."""
 
     @property
     def is_new(self) -> bool:
@@ -118,14 +121,14 @@ class WindowBuffer:
         blocks = self._blocks
         if self._last == NO_BLOCK or blocks.filled[self._last] == blocks.size:
             self._last = blocks.allocate(self._last)
-        location = Location(self._last, blocks.filled[self._last])
-        blocks.filled[self._last] += 1
-        blocks.write(location, time, values, tag)
+        block, offset = self._last, blocks.filled[self._last]
+        blocks.filled[block] = offset + 1
+        blocks.write(block, offset, time, values, tag)
         self._departures.stored += 1
         if keep and self._kept_from is None:
-            self._kept_from = location
+            self._kept_from = Location(block, offset)
         if self.committed is not None and self._next is None and time < self.committed.end:
-            self._next = location
+            self._next = Location(block, offset)
 
     def turn_away(self, tag: int, *, outside: bool = True) -> None:
         """A tuple came that no window needs: it is in none, or those that it is in are done with."""
@@ -144,7 +147,7 @@ class WindowBuffer:
             # The old one was handed out with a window that is committed to. The new one is for those to come.
             self._handed_out_to = math.nextafter(self.newest_time, float("-inf"))
         self._departures.tags += self._blocks.tags(location)
-        self._blocks.write(location, self.newest_time, values, tag)
+        self._blocks.write(*location, self.newest_time, values, tag)
 
     def erase_accumulated(self) -> None:
         """Let go of the newest tuples that only windows need which will not be committed to."""

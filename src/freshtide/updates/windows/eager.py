@@ -14,7 +14,7 @@ class Eager:
     """Commits to windows that have just started; a tuple that starts a window drops the one that started before it.
 
     The enqueue buffer holds the youngest window, so in ticks at most `delta` tuples. With the committed window, whose
-    first tuple is handed out as it is committed to, that makes `omega + delta - 1`.
+    first tuple is handed out as it is committed to, that makes `omega + delta - 1`; one more if it is served whole.
     """
 
     name: ClassVar[WindowSemantics] = WindowSemantics.EAGER
@@ -33,6 +33,8 @@ class Eager:
             buffer.append(time, values, tag, keep=True)
             buffer.keep_from(time)
             buffer.reached = buffer.waiting = started
+            if buffer.committed is None:
+                buffer.quiet_before = min(self._grid.start(started + 1), self._grid.closes_at(started))
             return True
         if started == buffer.waiting:
             buffer.append(time, values, tag, keep=True)
@@ -45,3 +47,4 @@ class Eager:
     def commit(self, buffer: WindowBuffer) -> None:
         assert buffer.waiting is not None
         buffer.commit(buffer.waiting, keep_from=float("inf"))
+        buffer.quiet_before = float("-inf")

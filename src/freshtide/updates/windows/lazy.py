@@ -42,7 +42,9 @@ class Lazy:
         if closed is not None:
             buffer.waiting = closed
         buffer.reached = max(reached, grid.last_complete(time))
-        buffer.keep_from(grid.start(buffer.reached + 1 if buffer.waiting is None else buffer.waiting))
+        following = buffer.reached + 1
+        buffer.keep_from(grid.start(following if buffer.waiting is None else buffer.waiting))
+        buffer.quiet_before = grid.closes_at(following) if time >= grid.start(following) else float("-inf")
         return closed is not None
 
     def commit(self, buffer: WindowBuffer) -> None:

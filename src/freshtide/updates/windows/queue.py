@@ -108,6 +108,7 @@ class WindowQueue(StoredQueue):
         buffer = self._buffers[self._cell(key) - 1]
         served = self.grid.last_started(start)
         buffer.reached = served if buffer.reached is None else max(buffer.reached, served)
+        buffer.quiet_before = float("-inf")
 
     def read(self) -> StreamTuple | None:
         """The tuple that would be served next; None also while the next news is only that a window is complete."""
@@ -187,6 +188,11 @@ class WindowQueue(StoredQueue):
     def _put(self, key: Hashable, time: float, values: Sequence[Any], tag: int, now: float) -> Sequence[int]:
         cell = self._cell(key)
         buffer = self._buffers[cell - 1]
+        if buffer.newest_time < time < buffer.quiet_before:
+            buffer.append(time, values, tag, keep=True)
+            buffer.newest_time = buffer.newest_within = time
+            self.counts.enqueued += 1
+            return ()
         if time == buffer.newest_time:
             buffer.replace_newest(values, tag)
         else:
@@ -195,8 +201,9 @@ class WindowQueue(StoredQueue):
             buffer.newest_time = time
             if newer:
                 self.counts.superseded_windows += overtaken
-                place = self._order.place(overtaken, self.gaps.observe(cell, now), self._states.waiting)
-                self._states.updated(cell, place, now)
+                states, since = self._states, self._states.oldest_since
+                waited = 0.0 if since is None else now - since
+                states.updated(cell, self._order.place(overtaken, self.gaps.observe(cell, now), len(self), waited), now)
             if buffer.available:
                 self._states.promoted(cell)
             self._note_complete(cell, now)
@@ -249,7 +256,7 @@ class WindowQueue(StoredQueue):
         if buffer.committed is not None:
             complete = buffer.complete
         else:
-            complete = buffer.waiting is not None and buffer.waiting <= self.grid.last_complete(buffer.newest_time)
+            complete = buffer.waiting is not None and buffer.newest_time >= self.grid.closes_at(buffer.waiting)
         if complete:
             self._complete_since.setdefault(cell, now)
         else:
