@@ -1,0 +1,264 @@
+"""Overloaded update tables: how stale results are with each queue, and with Structured Streaming."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from bench.deliveries import Deliveries, Staleness, staleness_of
+from bench.latest_stream import LatestStream
+from bench.results import Report
+from bench.running import Running
+from bench.ticks import SCHEMA, TickFile, land, write_ticks, zipf_keys
+from freshtide import Warehouse
+from freshtide.catalog import RunLock
+from freshtide.core.updatestreams import KeyOrder
+from freshtide.runtime import EngineReport, Workbench
+from freshtide.spark import QueueMaker, SparkSession, start_session
+from freshtide.updates import AppendQueue, ColumnKind, PagePool, TupleCost, TupleQueue, UpdateQueue
+
+_LOAD = 5
+_KEYS = 1_000
+_THETA = 0.99
+_PERIOD = 0.25
+"""Seconds between two files."""
+# A chain of hashes: about a millisecond a row, and as slow with compiled plans as without.
+_COLUMNS = "ts, k, seq, aggregate(sequence(1, 2000), CAST(v AS STRING), (hash, i) -> sha2(hash, 256)) AS score"
+_RESULT = pa.schema(
+    [("ts", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("seq", pa.int64()), ("score", pa.string())]
+)
+_PATIENCE = 120.0
+"""Seconds to wait for what must come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Input:
+    """Files for all competitors: to get warm with, one after the other, and those that count."""
+
+    warm_up: Sequence[TickFile]
+    counted: Sequence[TickFile]
+
+    @property
+    def first(self) -> int:
+        """The number of the first row that counts."""
+        return sum(len(file.keys) for file in self.warm_up)
+
+    @property
+    def seconds(self) -> float:
+        return len(self.counted) * _PERIOD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    staleness: Staleness
+    commits: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _QueuedWarehouse:
+    """A warehouse whose update tables have queues of a certain kind."""
+
+    workbench: Workbench
+
+    def run(self, *, stop: threading.Event) -> EngineReport:
+        with RunLock(self.workbench.places.lock):
+            return self.workbench.engine().run(stop=stop, once=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contest:
+    """A competitor that is at work."""
+
+    landing: Path
+    deliveries: Deliveries
+    check: Callable[[], None]
+    """Raises if it has failed."""
+
+
+def run(folder: Path, *, quick: bool) -> Report:
+    seconds, backlog = (5.0, 1_000) if quick else (60.0, 6_000)
+    spark = start_session({}, log=folder / "spark.log")
+    cost = _measured_cost(spark, folder / "calibration", backlog=backlog)
+    per_file = max(1, round(_LOAD / cost * _PERIOD))
+    given = _prepare(folder / "input", per_file=per_file, files=round(seconds / _PERIOD))
+    outcomes = {"append queue": _measure(_freshtide(spark, folder / "append", make_queue=_append_queue), given)}
+    for order in (KeyOrder.FIFO, KeyOrder.IN_PLACE, KeyOrder.LINECUTTING):
+        outcomes[order.value] = _measure(_freshtide(spark, folder / order.value, order=order), given)
+    outcomes["Structured Streaming"] = _measure(_structured_streaming(spark, folder / "streaming"), given)
+    spark.stop()
+    report = Report(name="update-tables")
+    _tell(report, outcomes, given, cost)
+    return report
+
+
+def _measured_cost(spark: SparkSession, folder: Path, *, backlog: int) -> float:
+    """Seconds per row that an append queue needs to work off a backlog.
+
+    All rows go through the query and into the table, in micro-batches: it is the cost that the queues compete at. What
+    has to be done for few rows as well is not counted: a small backlog is worked off before the large one.
+    """
+    sizes = (backlog // 2, backlog // 10, backlog)
+    taken, done = [], 0
+    with _freshtide(spark, folder, make_queue=_append_queue) as contest:
+        for size in sizes:
+            rng = random.Random(size)
+            keys = zipf_keys(size, keys=_KEYS, theta=_THETA, rng=rng)
+            files = write_ticks(folder / f"{size}", keys, per_file=size, first=done, rng=rng)
+            (landed,) = land(files, contest.landing, period=0.0, check=contest.check)
+            done += size
+            _wait(contest, done - 1)
+            taken.append(contest.deliveries.all[-1].at - landed.at)
+    _, few, many = sizes
+    _, short, long = taken
+    return (long - short) / (many - few)
+
+
+def _prepare(folder: Path, *, per_file: int, files: int) -> _Input:
+    rng = random.Random(3)
+    keys = zipf_keys((files + 3) * per_file, keys=_KEYS, theta=_THETA, rng=rng)
+    written = write_ticks(folder, keys, per_file=per_file, first=0, rng=rng)
+    return _Input(warm_up=written[:3], counted=written[3:])
+
+
+def _measure(competitor: AbstractContextManager[_Contest], given: _Input) -> _Outcome:
+    with competitor as contest:
+        done = 0
+        for file in given.warm_up:
+            land([file], contest.landing, period=0.0, check=contest.check)
+            done += len(file.keys)
+            _wait(contest, done - 1)
+        begun = time.time()
+        arrivals = land(given.counted, contest.landing, period=_PERIOD, check=contest.check)
+        end = begun + given.seconds
+        time.sleep(max(0.0, end - time.time()))
+        contest.check()
+    counted = [each for each in contest.deliveries.all if begun < each.at <= end]
+    return _Outcome(
+        staleness=staleness_of(arrivals, counted, first=given.first, begun=begun, end=end),
+        commits=len(counted),
+        rows=sum(len(each.newest) for each in counted),
+    )
+
+
+def _wait(contest: _Contest, number: int) -> None:
+    if not contest.deliveries.wait_for(number, limit=_PATIENCE):
+        contest.check()
+        raise TimeoutError(f"row {number:,} was not committed within {_PATIENCE:.0f} s")
+
+
+@contextmanager
+def _freshtide(
+    spark: SparkSession,
+    folder: Path,
+    *,
+    order: KeyOrder = KeyOrder.IN_PLACE,
+    make_queue: QueueMaker = UpdateQueue,
+) -> Iterator[_Contest]:
+    landing = _landing(folder)
+    declared = Warehouse(folder, spark=spark, tracks=1)
+    declared.feed(
+        "ticks", path=f"{landing}/*.csv", format="csv", schema=SCHEMA, time_column="ts", settle="renamed", period="1s"
+    )
+    declared.sql(
+        f"CREATE STREAMING TABLE newest TBLPROPERTIES ('update_key'='k', 'key_order'='{order.value}') "
+        f"AS SELECT {_COLUMNS} FROM STREAM ticks"
+    )
+    deliveries = Deliveries()
+
+    def listen(rows: list[dict[str, Any]]) -> None:
+        deliveries.note({row["k"]: row["seq"] for row in rows})
+
+    with Workbench(declared.project, spark=spark, make_queue=make_queue) as workbench:
+        workbench.listeners.add("newest", listen)
+        with Running(_QueuedWarehouse(workbench=workbench)) as running:
+            yield _Contest(landing=landing, deliveries=deliveries, check=running.check)
+
+
+@contextmanager
+def _structured_streaming(spark: SparkSession, folder: Path) -> Iterator[_Contest]:
+    landing, deliveries = _landing(folder), Deliveries()
+    with LatestStream(
+        spark.newSession(), source=landing, folder=folder, columns=_COLUMNS, schema=_RESULT, told=deliveries.note
+    ) as stream:
+        yield _Contest(landing=landing, deliveries=deliveries, check=stream.check)
+
+
+def _landing(folder: Path) -> Path:
+    landing = folder / "landing"
+    landing.mkdir(parents=True)
+    return landing
+
+
+def _append_queue(
+    pool: PagePool,
+    values: Sequence[ColumnKind],
+    *,
+    order: KeyOrder,  # noqa: ARG001 - tuples stay in the order of arrival
+    cost: TupleCost,  # noqa: ARG001 - nothing is decided by it
+) -> TupleQueue:
+    return AppendQueue(pool, values)
+
+
+def _tell(report: Report, outcomes: Mapping[str, _Outcome], given: _Input, cost: float) -> None:
+    means = {name: outcome.staleness.mean for name, outcome in outcomes.items()}
+    append, in_place = means["append queue"], means[KeyOrder.IN_PLACE.value]
+    linecutting, streaming = means[KeyOrder.LINECUTTING.value], means["Structured Streaming"]
+    rate = len(given.counted[0].keys) / _PERIOD
+    report.table(
+        "The load",
+        ("", ""),
+        [
+            ("cost of a row as measured, ms", 1_000 * cost),
+            ("rows per second that arrive", rate),
+            ("load factor: arrival rate times cost", rate * cost),
+        ],
+    )
+    report.table(
+        f"{_KEYS:,} keys, Zipf {_THETA}, {given.seconds:.0f} s: application staleness, mean over keys, seconds",
+        ("", "over the time", "at its end", "against append", "against Structured Streaming", "commits", "rows"),
+        [
+            (
+                name,
+                outcome.staleness.mean,
+                outcome.staleness.at_end,
+                outcome.staleness.mean / append,
+                outcome.staleness.mean / streaming,
+                outcome.commits,
+                outcome.rows,
+            )
+            for name, outcome in outcomes.items()
+        ],
+    )
+    report.table(
+        "Goals, by the mean over the time",
+        ("", "ratio"),
+        [
+            ("in-place to the append queue (goal: at most 0.1)", in_place / append),
+            ("linecutting to in-place (goal: at most 1)", linecutting / in_place),
+        ],
+    )
+    report.notes += [
+        "Staleness counts from the moment at which a file lands until the commit of a row that is as new: exactly, by "
+        "what was noted of both.",
+        f"All get the same files, one every {_PERIOD} s, after the same three to get warm with, one competitor after "
+        "the other on one Spark: CSV files in a folder are what both systems read.",
+        "Structured Streaming takes all files that are there, and computes only the newest row of each key: the same "
+        "query over fewer rows than the append queue's.",
+    ]
+    report.figures |= {f"{name.replace(' ', '_').lower()}_staleness": mean for name, mean in means.items()}
+    report.figures |= {
+        "cost_ms": 1_000 * cost,
+        "rows_per_second": rate,
+        "in_place_to_append": in_place / append,
+        "linecutting_to_in_place": linecutting / in_place,
+        "linecutting_to_streaming": linecutting / streaming,
+    }
