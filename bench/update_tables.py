@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +24,7 @@ from freshtide import Warehouse
 from freshtide.catalog import RunLock
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.runtime import EngineReport, Workbench
-from freshtide.spark import QueueMaker, SparkSession, start_session
+from freshtide.spark import QueueMaker, SparkSession, SparkTracks, start_session
 from freshtide.updates import AppendQueue, ColumnKind, PagePool, TupleCost, TupleQueue, UpdateQueue
 
 _LOAD = 5
@@ -85,9 +87,9 @@ class _Contest:
 
 
 def run(folder: Path, *, quick: bool) -> Report:
-    seconds, backlog = (5.0, 1_000) if quick else (60.0, 6_000)
+    seconds = 4.0 if quick else 60.0
     spark = start_session({}, log=folder / "spark.log")
-    cost = _measured_cost(spark, folder / "calibration", backlog=backlog)
+    cost = _measured_cost(spark)
     per_file = max(1, round(_LOAD / cost * _PERIOD))
     given = _prepare(folder / "input", per_file=per_file, files=round(seconds / _PERIOD))
     outcomes = {"append queue": _measure(_freshtide(spark, folder / "append", make_queue=_append_queue), given)}
@@ -100,26 +102,33 @@ def run(folder: Path, *, quick: bool) -> Report:
     return report
 
 
-def _measured_cost(spark: SparkSession, folder: Path, *, backlog: int) -> float:
-    """Seconds per row that an append queue needs to work off a backlog.
+def _measured_cost(spark: SparkSession) -> float:
+    """Seconds that a further row takes in Spark, handed over and back as update tables do it.
 
-    All rows go through the query and into the table, in micro-batches: it is the cost that the queues compete at. What
-    has to be done for few rows as well is not counted: a small backlog is worked off before the large one.
+    What few rows take as well is not counted.
     """
-    sizes = (backlog // 2, backlog // 10, backlog)
-    taken, done = [], 0
-    with _freshtide(spark, folder, make_queue=_append_queue) as contest:
-        for size in sizes:
-            rng = random.Random(size)
-            keys = zipf_keys(size, keys=_KEYS, theta=_THETA, rng=rng)
-            files = write_ticks(folder / f"{size}", keys, per_file=size, first=done, rng=rng)
-            (landed,) = land(files, contest.landing, period=0.0, check=contest.check)
-            done += size
-            _wait(contest, done - 1)
-            taken.append(contest.deliveries.all[-1].at - landed.at)
-    _, few, many = sizes
-    _, short, long = taken
-    return (long - short) / (many - few)
+    session = SparkTracks(spark).session("calibration")
+
+    def taken(rows: int) -> float:
+        begun = time.perf_counter()
+        session.sql(f"SELECT {_COLUMNS} FROM {{rows}}", rows=session.createDataFrame(_ticks(rows))).toArrow()
+        return time.perf_counter() - begun
+
+    few, many = 100, 1_000
+    for _ in range(5):  # Spark gets warm.
+        taken(many)
+    return median(taken(many) - taken(few) for _ in range(5)) / (many - few)
+
+
+def _ticks(rows: int) -> pa.Table:
+    rng = random.Random(rows)
+    values: list[list[Any]] = [
+        [datetime.fromtimestamp(number, UTC) for number in range(rows)],
+        [f"key-{number}" for number in range(rows)],
+        list(range(rows)),
+        [rng.random() for _ in range(rows)],
+    ]
+    return pa.table(dict(zip(SCHEMA, values, strict=True)))
 
 
 def _prepare(folder: Path, *, per_file: int, files: int) -> _Input:
