@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -136,3 +137,16 @@ def test_a_place_where_somebody_else_listens_is_told_before_anything_runs(shop: 
         declare(shop, listen=f"127.0.0.1:{server.getsockname()[1]}")
         with pytest.raises(FreshtideError, match="cannot listen"):
             shop.warehouse.run_once()
+
+
+def test_rows_that_have_been_taken_are_in_the_table_when_a_run_ends_in_order(shop: Shop) -> None:
+    taken = threading.Event()
+
+    def ticks() -> Iterator[dict[str, Any]]:
+        for key in range(100):
+            yield {"ts": START, "k": f"k{key}", "v": key}
+        taken.set()
+
+    declare(shop, generator=ticks)
+    shop.warehouse.run(until=taken.is_set)
+    assert newest(shop) == {f"k{key}": key for key in range(100)}

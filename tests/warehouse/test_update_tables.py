@@ -112,3 +112,65 @@ def test_a_view_of_windows_shows_the_last_one_of_each_key(shop: Shop) -> None:
         ("a", moment(20)): 1,
         ("b", moment(20)): 1,
     }
+
+
+def test_keys_of_several_columns_and_nested_values_come_through_unchanged(shop: Shop) -> None:
+    schema = {
+        "ts": "timestamp",
+        "a": "string",
+        "b": "int",
+        "tags": "map<string,int>",
+        "at": "struct<x:double,y:double>",
+    }
+    shop.warehouse.feed(
+        "moves_feed", path="landing/moves/*", format="json", schema=schema, time_column="ts", settle="renamed"
+    )
+    shop.warehouse.sql(
+        "CREATE STREAMING TABLE moves TBLPROPERTIES ('update_key'='a, b') AS "
+        "SELECT ts, a, b, tags['n'] AS n, at FROM STREAM moves_feed"
+    )
+    lines = [
+        f'{{"ts": "{stamp(second)}", "a": "{a}", "b": {b}, "tags": {{"n": {second}}}, "at": {{"x": {second}.5}}}}'
+        for second, a, b in ((1, "x", 1), (2, "x", 2), (3, "y", 1), (4, "x", 1))
+    ]
+    shop.drop("moves", "1.json", "\n".join(lines))
+    shop.load()
+    rows = {(row["a"], row["b"]): (row["n"], row["at"]) for row in shop.rows("moves")}
+    assert rows == {
+        ("x", 1): (4, {"x": 4.5, "y": None}),
+        ("x", 2): (2, {"x": 2.5, "y": None}),
+        ("y", 1): (3, {"x": 3.5, "y": None}),
+    }
+
+
+def test_columns_that_a_feed_gains_come_into_the_table(shop: Shop) -> None:
+    shop.warehouse.feed(
+        "quotes_feed",
+        path="landing/quotes/*",
+        format="csv",
+        schema=EVENTS,
+        time_column="ts",
+        settle="renamed",
+        on_schema_change="evolve",
+    )
+    shop.warehouse.sql(
+        "CREATE STREAMING TABLE quotes TBLPROPERTIES ('update_key'='k') AS SELECT * FROM STREAM quotes_feed"
+    )
+    shop.drop_events("quotes", "1.csv", [(1, "a", 1), (1, "b", 1)])
+    shop.load()
+    shop.drop("quotes", "2.csv", f"ts,k,v,venue\n{stamp(2)},a,2,X\n")
+    shop.load()
+    assert {row["k"]: (row["v"], row["venue"]) for row in shop.rows("quotes")} == {"a": (2, "X"), "b": (1, None)}
+
+
+def test_a_pause_lets_a_single_pass_end_with_rows_that_wait(shop: Shop) -> None:
+    update_table(shop)
+    shop.drop_events("quotes", "1.csv", [(1, "a", 1)])
+    shop.load()
+    shop.warehouse.pause("quotes")
+    shop.drop_events("quotes", "2.csv", [(2, "a", 2)])
+    shop.load()
+    assert newest(shop) == {"a": 1}
+    shop.warehouse.resume("quotes")
+    shop.load()
+    assert newest(shop) == {"a": 2}

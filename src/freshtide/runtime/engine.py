@@ -14,7 +14,6 @@ from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import (
-    DataArrived,
     Event,
     RebuildRequested,
     TablePaused,
@@ -24,7 +23,7 @@ from freshtide.core.events import (
 )
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
-from freshtide.core.tables import Feed, Table
+from freshtide.core.tables import Feed
 from freshtide.feeds import FeedSet, retry_everywhere, verdicts
 from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
@@ -85,9 +84,8 @@ class Engine:
         self._trace = trace
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
-        self._worker = worker
         self._single_rows = SingleRows(
-            feeds, update_streams, graph=graph, events=self._events, book=worker.book_stream, clock=clock
+            feeds, update_streams, worker, graph=graph, catalog=catalog, events=self._events, clock=clock
         )
         self._outages = OutageWatch(feeds.values(), catalog, poll=poll, tell=self._tell_outage)
         self._arrivals = ArrivalWatcher(
@@ -125,17 +123,20 @@ class Engine:
         self._announce_pending()
         self._start_streams()
         self._arrivals.start()
+        ends_in_order = False
         try:
             # What is due from the start, such as a view whose definition has changed, needs no event.
             self._decide(self._gather(0.0))
             while not stop.is_set() and not (once and self._done()) and not (until is not None and until()):
                 self._turn()
                 self._raise_faults()
+            ends_in_order = True
         finally:
             self._single_rows.stop()
             self._arrivals.stop()
             self._tracks.stop()
-            self._drain()
+            if ends_in_order:
+                self._single_rows.drain()
             self._book_late_finishers()
             self._outages.end(self._clock.now())
             self._keep_costs()
@@ -224,21 +225,7 @@ class Engine:
     def _done(self) -> bool:
         sources_quiet = self._arrivals.quiet and self._single_rows.is_quiet
         at_rest = self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
-        return sources_quiet and at_rest and not self._served_next()
-
-    def _served_next(self) -> list[Table]:
-        """Update tables with rows that wait, and that are not paused or given up."""
-        tables = [runner.table for runner in self._single_rows.waiting()]
-        return [table for table in tables if self._catalog.tables.get(table.name).status == "active"]
-
-    def _drain(self) -> None:
-        """Process single rows that have been taken and are nowhere else; rows of files will be read again."""
-        for table in self._served_next():
-            if table.feed is None or self._feeds[table.feed].stream is None:
-                continue
-            command = StartUpdate(table=table.name, track=0, upto=self._clock.now())
-            while any(isinstance(event, DataArrived) for event in self._worker.carry_out(command)):
-                pass
+        return sources_quiet and at_rest and not self._single_rows.waiting()
 
     def _announce_pending(self) -> None:
         """What was registered before this start and not loaded yet."""

@@ -65,14 +65,15 @@ class UpdateTableWorker:
             )
         files = self._catalog.files.loaded(table.name)
         require_files(table, files)
-        merged = self._executor.merge_anew(table.name, _in_order(files), extra=self._extra(table), pool=pool)
+        merged = self._executor.merge_anew(table.name, files, extra=self._extra(table), pool=pool)
         return Done(outcome=merged.outcome, files=merged.files)
 
     def _take_in(self, table: Table, pool: str) -> None:
         """Read all files that wait before the first of them is served: of each key only the newest row counts.
 
-        Files that turn out unreadable are put aside and the others go on. Those that land meanwhile are left for the
-        next update: where they land faster than they are read, nothing would ever be served.
+        They are read in the order of their arrival, which is the same after a crash. Files that turn out unreadable are
+        put aside and the others go on. Those that land meanwhile are left for the next update: where they land faster
+        than they are read, nothing would ever be served.
         """
         stream = self._executor.streams[table.name].stream
         there = {file.id for file in self._catalog.files.pending(table.name)}
@@ -82,7 +83,7 @@ class UpdateTableWorker:
                 for file in self._catalog.files.pending(table.name)
                 if file.id in there and not stream.has_taken(file.id)
             ]
-            files = _in_order(waiting)[:FILES_AT_ONCE]
+            files = waiting[:FILES_AT_ONCE]
             if not files:
                 return
             if put_aside_changed(files, self._catalog):
@@ -105,8 +106,3 @@ class UpdateTableWorker:
     def _feed(self, table: Table) -> Feed:
         assert table.feed is not None, f"{table.name} is not a base table"
         return self._feeds[table.feed]
-
-
-def _in_order(files: list[FeedFile]) -> list[FeedFile]:
-    """As loads have it: by time stamp, then by path; files without a time stamp come first."""
-    return sorted(files, key=lambda file: (file.timestamp is not None, file.timestamp or 0.0, file.path))

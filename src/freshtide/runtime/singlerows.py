@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from freshtide.catalog import Catalog
 from freshtide.clock import SystemClock
+from freshtide.core.commands import StartUpdate
 from freshtide.core.events import DataArrived, Event
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Feed
+from freshtide.core.tables import Feed, Table
 from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
+from freshtide.runtime.units import UnitWorker
 from freshtide.spark import UpdateStreams, UpdateTableRunner
 
 
@@ -62,23 +65,28 @@ class RowIntake:
 
 
 class SingleRows:
-    """The stream sources of a warehouse during one run, and the update tables that they feed."""
+    """The stream sources of a warehouse during one run, and what waits for the update tables."""
 
     def __init__(
         self,
         feeds: Mapping[str, Feed],
         runners: UpdateStreams,
+        worker: UnitWorker,
         *,
         graph: TableGraph,
+        catalog: Catalog,
         events: queue.SimpleQueue[Event],
-        book: Callable[[str], None],
         clock: SystemClock,
     ) -> None:
+        self._feeds = feeds
         self._runners = runners
+        self._worker = worker
+        self._catalog = catalog
+        self._clock = clock
 
         def intake(feed: Feed) -> RowIntake:
             readers = [runners[table.name] for table in graph.for_feed(feed.name)]
-            return RowIntake(feed, readers, graph=graph, events=events, book=book, clock=clock)
+            return RowIntake(feed, readers, graph=graph, events=events, book=worker.book_stream, clock=clock)
 
         self._sources = StreamSet(feeds.values(), intake)
 
@@ -95,7 +103,7 @@ class SingleRows:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no row is on its way. Queues are another matter."""
+        """Whether no row is on its way."""
         return self._sources.quiet
 
     @property
@@ -107,6 +115,16 @@ class SingleRows:
     def fault(self) -> BaseException | None:
         return self._sources.fault
 
-    def waiting(self) -> Iterator[UpdateTableRunner]:
-        """The update tables that an update would find something to do for."""
-        return (runner for runner in self._runners.values() if not runner.stream.is_quiet)
+    def waiting(self) -> list[Table]:
+        """The update tables that an update would find something to do for, unless they are paused or given up."""
+        tables = [runner.table for runner in self._runners.values() if not runner.stream.is_quiet]
+        return [table for table in tables if self._catalog.tables.get(table.name).status == "active"]
+
+    def drain(self) -> None:
+        """Process rows that were taken from streams and are nowhere else. Those of files will be read again."""
+        for table in self.waiting():
+            if table.feed is None or self._feeds[table.feed].stream is None:
+                continue
+            command = StartUpdate(table=table.name, track=0, upto=self._clock.now())
+            while any(isinstance(event, DataArrived) for event in self._worker.carry_out(command)):
+                pass

@@ -32,6 +32,8 @@ from freshtide.spark.updates.views import LatestViewMaintainer
 from freshtide.storage import LARGEST_FILE, Snapshot, Store, StoredTable, UpdateRecord, compact
 
 ResultT = TypeVar("ResultT")
+# Each update writes some of their files anew, and nobody asks for what was superseded.
+_PAST_OF_UPDATE_TABLES = 3_600.0
 _logger = logging.getLogger(__name__)
 
 
@@ -173,7 +175,9 @@ class UpdateExecutor:
     ) -> UpdateOutcome:
         """Bring a derived table to a cut."""
         table = self._graph[name]
-        maintainer = self._maintainer(table, self.states(pool, scans=scans))
+        states = self.states(pool, scans=scans)
+        of_keys = table.maintain is Maintenance.LATEST
+        maintainer = self._latest_maintainer(table, states) if of_keys else self._maintainer(table, states)
         definition = self._definitions[name]
         return _outcome_of(_in_words(lambda: maintainer.refresh(micros(upto), definition=definition, rebuild=rebuild)))
 
@@ -181,9 +185,10 @@ class UpdateExecutor:
         """Readable states of all tables, in the calling thread's session."""
         return TableStates(self._tracks.session(pool), self._graph, self._store, self._schemas, scans=scans)
 
-    def _maintainer(self, table: Table, states: TableStates) -> ViewMaintainer | LatestViewMaintainer:
-        if table.maintain is Maintenance.LATEST:
-            return LatestViewMaintainer(table, self._latest, states, clock=self._clock, listeners=self._listeners)
+    def _latest_maintainer(self, table: Table, states: TableStates) -> LatestViewMaintainer:
+        return LatestViewMaintainer(table, self._latest, states, clock=self._clock, listeners=self._listeners)
+
+    def _maintainer(self, table: Table, states: TableStates) -> ViewMaintainer:
         return ViewMaintainer(
             table,
             self._stored(table),
@@ -220,7 +225,8 @@ class UpdateExecutor:
             if table.maintain is Maintenance.PARTITIONS and snapshot.freshness is not None:
                 closed = self._cuts.closed_before(table.name, snapshot.freshness)
             compact(stored, at=self._clock(), closed_before=closed)
-        stored.keep_house(self._retention)
+        past = self._retention if table.updates is None else min(self._retention, _PAST_OF_UPDATE_TABLES)
+        stored.keep_house(past)
         if table.is_base:
             self._tidy_beside(table, snapshot.number)
 

@@ -130,7 +130,7 @@ class TableStates:
         if snapshot is None:
             raise PastGoneError(
                 f"What '{name}' held after its update {number} is not kept any more.",
-                way_out="Raise `retention` in freshtide.yml, or audit again after the next update.",
+                way_out="Audit again after the next update of what reads it.",
             )
         return snapshot
 

@@ -50,7 +50,7 @@ class FileKeys:
 
 
 class KeyIndex:
-    """Keys and times of the files of a table, read when they are first asked for and kept while the table has the file.
+    """Keys and times of the files of a table, read when they are first asked for and kept while the table has them.
 
     Columns in memory: a million keys take as many bytes as they are long.
     """
@@ -62,21 +62,19 @@ class KeyIndex:
         self._lock = threading.Lock()
 
     def of(self, snapshot: Snapshot) -> list[tuple[DataFile, FileKeys]]:
-        """The files of a snapshot with the keys that are in them."""
+        """The files of a snapshot with the keys that are in them; those of other files are forgotten."""
         with self._lock:
-            return [(file, self._keys(snapshot, file)) for file in snapshot.files]
-
-    def forget_all_but(self, snapshot: Snapshot) -> None:
-        with self._lock:
-            self._known = {file.path: self._known[file.path] for file in snapshot.files if file.path in self._known}
+            found = [(file, self._keys(snapshot, file)) for file in snapshot.files]
+            self._known = {file.path: keys for file, keys in found}
+            return found
 
     def _keys(self, snapshot: Snapshot, file: DataFile) -> FileKeys:
-        if file.path not in self._known:
+        known = self._known.get(file.path)
+        if known is None:
             columns = [*self._key, self._time_column]
             rows = pq.ParquetFile(snapshot.folder / file.path).read(columns=columns)
-            times = _whole(rows.column(self._time_column))
-            self._known[file.path] = FileKeys(keys=key_column(rows, self._key), times=times)
-        return self._known[file.path]
+            known = FileKeys(keys=key_column(rows, self._key), times=_whole(rows.column(self._time_column)))
+        return known
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

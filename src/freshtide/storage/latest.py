@@ -58,7 +58,6 @@ class LatestTable:
         if current is None:
             return self.anew(rows, number=number)
         rows = youngest(rows, self._key, self._time_column)
-        self._index.forget_all_but(current)
         keys, times = key_column(rows, self._key), rows.column(self._time_column).combine_chunks()
         survivors = Survivors()
         outdated: set[int] = set()
@@ -76,15 +75,6 @@ class LatestTable:
         """Write rows that are to be the whole content of the table."""
         kept = youngest(rows, self._key, self._time_column)
         return self._written(kept, Survivors(), number, given=kept.num_rows)
-
-    def keys(self, snapshot: Snapshot) -> pa.Array:
-        """The keys of all rows."""
-        return all_of(held.keys for _, held in self._index.of(snapshot))
-
-    def times(self, snapshot: Snapshot) -> tuple[pa.Array, pa.Array]:
-        """The keys of all rows and their times."""
-        held = [held for _, held in self._index.of(snapshot)]
-        return all_of(one.keys for one in held), all_of(one.times for one in held)
 
     def changed_since(self, snapshot: Snapshot, number: int) -> pa.Array:
         """The keys of all rows that came after an update, and perhaps of others that share their files."""

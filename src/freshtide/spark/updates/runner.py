@@ -93,8 +93,8 @@ class UpdateTableRunner:
     ) -> None:
         self.table = table
         self.feed = feed
-        key, _ = identity(table)
-        self._shape = RowShape(columns=feed.column_names, key=tuple(name for name in key if name in feed.column_names))
+        assert table.updates is not None, f"{table.name} is no update table"
+        self._shape = RowShape(columns=feed.column_names, key=table.updates.key)
         self._make_stream = make_stream
         self._stream: UpdateStream | None = None
         self._own = latest[table.name]

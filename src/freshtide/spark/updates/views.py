@@ -91,20 +91,6 @@ class LatestViewMaintainer:
         self._listeners.tell(self._table.name, merge.rows)
         return snapshot
 
-    def reads_from(self, *, definition: str, rebuild: bool) -> int | None:  # noqa: ARG002 - as of any view
-        """From the beginning: which rows have changed does not show by their time stamps."""
-        return None
-
-    def is_there(self, cut: int, *, definition: str) -> bool:
-        """Whether the view has what a refresh to the cut would give it."""
-        current = self._own.stored.snapshot
-        if current is None or current.freshness is None or current.record is None:
-            return False
-        sources = {name: self._states.pin(name) for name in self._table.sources}
-        numbers = {name: snapshot.number for name, snapshot in sources.items() if snapshot is not None}
-        is_same = current.record.definition == definition and dict(current.record.sources) == numbers
-        return is_same and current.freshness >= cut
-
     def _seen(self, current: Snapshot | None, definition: str) -> Mapping[str, int] | None:
         """The update of each source that the view knows; None where everything has to be computed anew.
 
