@@ -42,6 +42,17 @@ class Deliveries:
             return self._more.wait_for(lambda: self._newest >= number, limit)
 
 
+def one_by_one(arrivals: Sequence[Arrival], *, first: int, cost: float) -> list[Delivery]:
+    """What an append queue would deliver at best: each row in its turn, at its cost and nothing else."""
+    deliveries: list[Delivery] = []
+    free = 0.0
+    for arrival in arrivals:
+        for key in arrival.keys:
+            free = max(free, arrival.at) + cost
+            deliveries.append(Delivery(at=free, newest={key: first + len(deliveries)}))
+    return deliveries
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staleness:
     """Application staleness of Moga et al. 2009, section 3.3, averaged over keys."""

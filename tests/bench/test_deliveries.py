@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench.deliveries import Deliveries, Delivery, staleness_of
+from bench.deliveries import Deliveries, Delivery, one_by_one, staleness_of
 from bench.ticks import Arrival
 
 
@@ -38,3 +38,13 @@ def test_one_can_wait_for_a_row_or_a_later_one() -> None:
     assert deliveries.wait_for(2, limit=0.0)
     assert not deliveries.wait_for(4, limit=0.0)
     assert [delivery.newest for delivery in deliveries.all] == [{"a": 3, "b": 1}]
+
+
+def test_an_append_queue_at_its_best_is_busy_with_one_row_after_the_other_while_there_are_any() -> None:
+    arrivals = [Arrival(at=1.0, keys=["a", "b"]), Arrival(at=2.0, keys=["a"]), Arrival(at=20.0, keys=["c"])]
+    assert one_by_one(arrivals, first=5, cost=3.0) == [
+        Delivery(at=4.0, newest={"a": 5}),
+        Delivery(at=7.0, newest={"b": 6}),
+        Delivery(at=10.0, newest={"a": 7}),
+        Delivery(at=23.0, newest={"c": 8}),
+    ]
