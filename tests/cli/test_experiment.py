@@ -35,6 +35,14 @@ def test_an_experiment_gives_curves_and_a_figure(tmp_path: Path) -> None:
     assert "Chopping" in (tmp_path / "fig.svg").read_text()
 
 
+def test_an_experiment_with_update_streams_has_the_same_form(tmp_path: Path) -> None:
+    done = freshtide("experiment", "upstream-fig14", "--events", "300", "--seed", "3", "--json", at=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["experiment"], told["events"], told["seed"]) == ("upstream-fig14", 300, 3)
+    assert set(told["series"]) == {"Zipf, theta 0", "Zipf, theta 0.5", "Zipf, theta 0.9", "Uniform order"}
+
+
 @pytest.mark.slow
 def test_an_experiment_with_flows_runs_on_data_of_the_size_that_is_wanted(tmp_path: Path) -> None:
     done = freshtide(
@@ -110,3 +118,18 @@ def test_long_curves_are_summed_up() -> None:
     lines = [line.split() for line in printed(500, 0).splitlines()]
     assert lines[0] == ["curve", "points", "min", "max", "last"]
     assert lines[1:] == [["curve", "0", "500", "0.000", "4990.000", "4990.000"], ["curve", "1", "0"]]
+
+
+def test_several_experiments_share_a_folder_for_their_pictures(tmp_path: Path) -> None:
+    names = ("golab-fig11", "golab-fig4")
+    done = freshtide("experiment", *names, "--events", "300", "--json", "--plot", "pictures", at=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [told["experiment"] for told in json.loads(done.stdout)] == list(names)
+    assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == ["golab-fig11.svg", "golab-fig4.svg"]
+
+
+def test_several_experiments_do_not_fit_into_one_picture(tmp_path: Path) -> None:
+    done = freshtide("experiment", "golab-fig4", "golab-fig11", "--plot", "both.svg", at=tmp_path)
+    assert done.returncode != 0
+    assert "2 figures cannot all be drawn into both.svg" in done.stderr
+    assert "Name a folder" in done.stderr

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,8 +41,11 @@ def register(app: typer.Typer) -> None:
 
 
 def experiment(  # noqa: PLR0917 - typer reads options from parameters, which nobody passes by position
-    name: Annotated[
-        str | None, typer.Argument(help="The figure to reproduce; --list names them all.", show_default=False)
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="The figures to reproduce; --list names them all.", show_default=False
+        ),
     ] = None,
     events: Annotated[
         int | None,
@@ -52,7 +55,10 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.")] = 1,
     figure: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the curves into this SVG, PNG or PDF file.")
+        Path | None,
+        typer.Option(
+            "--plot", help="Draw the curves into this SVG, PNG or PDF file; of several figures, into this folder."
+        ),
     ] = None,
     master: Annotated[
         str | None,
@@ -79,51 +85,85 @@ def experiment(  # noqa: PLR0917 - typer reads options from parameters, which no
     listed: Annotated[bool, typer.Option("--list", help="Name the experiments.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Reproduce a figure of the papers that Freshtide implements."""
-    if listed or name is None:
+    """Reproduce figures of the papers that Freshtide implements."""
+    if listed or not names:
         _list(as_json=as_json)
         return
-    if figure is not None:
-        require_format(figure)
-    with _experiment(name, scales, data, master) as (chosen, spread):
-        if events is not None and not chosen.counts_events:
-            raise UsageError(
-                f"--events means nothing to {name}: how long it runs is part of the experiment.",
-                way_out="Leave it out.",
-            )
-        conditions = Conditions(events=chosen.events if events is None else events, seed=seed, stretch=stretch)
-        curves = _run(chosen, conditions, spread)
-    if figure is not None:
-        plot(curves, figure)
+    pictures = _pictures(names, figure)
+    told = []
+    with _Laboratory(scales, data, master) as laboratory:
+        for chosen, spread in laboratory.experiments(names):
+            if events is not None and not chosen.counts_events:
+                raise UsageError(
+                    f"--events means nothing to {chosen.name}: how long it runs is part of the experiment.",
+                    way_out="Leave it out.",
+                )
+            conditions = Conditions(events=chosen.events if events is None else events, seed=seed, stretch=stretch)
+            curves = _run(chosen, conditions, spread)
+            picture = pictures.get(chosen.name)
+            if picture is not None:
+                plot(curves, picture)
+            if as_json:
+                told.append(curves.as_json())
+            else:
+                _print(curves, picture)
     if as_json:
-        print_json(curves.as_json())
-    else:
-        _print(curves, figure)
+        print_json(told if len(names) > 1 else told[0])
 
 
-@contextmanager
-def _experiment(
-    name: str, scales: list[float] | None, data: Path | None, master: str | None
-) -> Iterator[tuple[Experiment[Any], Spread]]:
-    """The experiment of this name, and where its points are measured."""
-    if name in EXPERIMENTS:
-        if scales or data is not None:
-            raise UsageError(
-                f"{'--scale-factor' if scales else '--data'} means nothing to {name}: it runs in virtual time.",
-                way_out="Leave it out.",
-            )
-        with _spread(master) as spread:
-            yield EXPERIMENTS[name], spread
-        return
-    from freshtide.spark.experiments import SCALES, flow_experiments, measured_in_turn, require_scale
+def _pictures(names: list[str], figure: Path | None) -> dict[str, Path]:
+    """Where each figure is drawn."""
+    if figure is None:
+        return {}
+    if len(names) == 1:
+        require_format(figure)
+        return {names[0]: figure}
+    if figure.suffix or (figure.exists() and not figure.is_dir()):
+        raise UsageError(
+            f"{len(names)} figures cannot all be drawn into {figure}.", way_out="Name a folder with --plot."
+        )
+    figure.mkdir(parents=True, exist_ok=True)
+    return {name: figure / f"{name}.svg" for name in names}
 
-    for scale in scales or ():
-        require_scale(scale)
-    with _flow_bench(data or _default_cache(), master) as bench:
-        experiments = flow_experiments(bench, scales=scales or SCALES)
-        if name not in experiments:
-            raise UsageError(f"There is no experiment '{name}'.", way_out=choices(name, [*EXPERIMENTS, *experiments]))
-        yield experiments[name], measured_in_turn(experiments[name])
+
+class _Laboratory(ExitStack):
+    """Where experiments are made. What they need is opened when the first one needs it, and shared by the others."""
+
+    def __init__(self, scales: list[float] | None, data: Path | None, master: str | None) -> None:
+        super().__init__()
+        self._scales = scales
+        self._data = data
+        self._master = master
+
+    def experiments(self, names: Sequence[str]) -> Iterator[tuple[Experiment[Any], Spread]]:
+        """The experiments of these names, each with where its points are measured."""
+        virtual = any(name in EXPERIMENTS for name in names)
+        flows = {} if all(name in EXPERIMENTS for name in names) else self._flow_experiments()
+        for name in names:
+            if name not in EXPERIMENTS and name not in flows:
+                raise UsageError(f"There is no experiment '{name}'.", way_out=choices(name, [*EXPERIMENTS, *flows]))
+            if name in EXPERIMENTS and (self._scales or self._data is not None):
+                raise UsageError(
+                    f"{'--scale-factor' if self._scales else '--data'} means nothing to {name}: "
+                    "it runs in virtual time.",
+                    way_out="Leave it out.",
+                )
+        spread = self.enter_context(_spread(self._master)) if virtual else None
+        for name in names:
+            if name in flows:
+                yield flows[name]
+            else:
+                assert spread is not None, "it is opened for experiments in virtual time"
+                yield EXPERIMENTS[name], spread
+
+    def _flow_experiments(self) -> dict[str, tuple[Experiment[Any], Spread]]:
+        from freshtide.spark.experiments import SCALES, flow_experiments, measured_in_turn, require_scale
+
+        for scale in self._scales or ():
+            require_scale(scale)
+        bench = self.enter_context(_flow_bench(self._data or _default_cache(), self._master))
+        found = flow_experiments(bench, scales=self._scales or SCALES)
+        return {name: (each, measured_in_turn(each)) for name, each in found.items()}
 
 
 @contextmanager

@@ -17,6 +17,18 @@ from freshtide.simulation.experiments import (
     leontyev_fig9a_worst,
     leontyev_fig9b,
     leontyev_fig9b_worst,
+    upstream_fig5a,
+    upstream_fig5b,
+    upstream_fig7a,
+    upstream_fig7b,
+    upstream_fig9,
+    upstream_fig13a,
+    upstream_fig13b,
+    upstream_fig14,
+    upstream_fig16a,
+    upstream_fig16b,
+    upstream_fig17a,
+    upstream_fig17b,
 )
 from freshtide.simulation.experiments.experiment import PAPERS_EVENTS, Conditions, Curves, Experiment, Panel, Series
 from freshtide.simulation.experiments.plotting import plot, require_format
@@ -45,6 +57,18 @@ EXPERIMENTS: dict[str, Experiment[Any]] = {
         leontyev_fig9b_worst,
         bateni_competitive,
         bateni_stretch,
+        upstream_fig5a,
+        upstream_fig5b,
+        upstream_fig7a,
+        upstream_fig7b,
+        upstream_fig9,
+        upstream_fig13a,
+        upstream_fig13b,
+        upstream_fig14,
+        upstream_fig16a,
+        upstream_fig16b,
+        upstream_fig17a,
+        upstream_fig17b,
     )
 }
 

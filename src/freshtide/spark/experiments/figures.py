@@ -29,6 +29,20 @@ OpenBench = Callable[[], FlowBench]
 """What flows are run on; asked for when the first one is to run."""
 
 
+class Runs:
+    """Runs of flows, each made once: several figures show the same ones."""
+
+    def __init__(self, bench: OpenBench) -> None:
+        self._bench = bench
+        self._made: dict[tuple[str, str, float, float], FlowRun] = {}
+
+    def of(self, flow: str, *, policy: str, scale: float, selectivity: float = 1.0) -> FlowRun:
+        conditions = (flow, policy, scale, selectivity)
+        if conditions not in self._made:
+            self._made[conditions] = self._bench().run(flow, policy=policy, scale=scale, selectivity=selectivity)
+        return self._made[conditions]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowPoint:
     """One run, or one for each of several flows."""
@@ -41,36 +55,35 @@ class FlowPoint:
 
 def flow_experiments(bench: OpenBench, *, scales: Sequence[float] = SCALES) -> dict[str, Experiment[Any]]:
     """All of them by name."""
-    archetypes = partial(_by_flow, flows=ARCHETYPES, policies=POLICIES, bench=bench, scales=scales)
+    runs = Runs(bench)
+    archetypes = partial(_by_flow, flows=ARCHETYPES, policies=POLICIES, runs=runs, scales=scales)
     figures: list[Experiment[Any]] = [
-        _mean_of_all("karagiannis-fig4", "Mean time of the archetypes", measure=_SECONDS, bench=bench, scales=scales),
-        _mean_of_all("karagiannis-fig5", "Mean memory of the archetypes", measure=_AVERAGE, bench=bench, scales=scales),
+        _mean_of_all("karagiannis-fig4", "Mean time of the archetypes", measure=_SECONDS, runs=runs, scales=scales),
+        _mean_of_all("karagiannis-fig5", "Mean memory of the archetypes", measure=_AVERAGE, runs=runs, scales=scales),
         archetypes("karagiannis-fig8", "Time of the archetypes", measure=_SECONDS),
         archetypes("karagiannis-fig9", "Average memory of the archetypes", measure=_AVERAGE),
         archetypes("karagiannis-fig10", "Maximum memory of the archetypes", measure=_MAXIMUM),
-        _by_selectivity(bench, max(scales)),
+        _by_selectivity(runs, max(scales)),
         _by_flow(
             "karagiannis-fig12",
             "The Mixed Policy on combinations of archetypes",
             measure=_SECONDS,
             flows=COMBINATIONS,
             policies=ALL_POLICIES,
-            bench=lambda: bench().with_large_packs(),
+            runs=Runs(lambda: bench().with_large_packs()),
             scales=scales,
         ),
-        _one_run_each(bench, max(scales)),
+        _one_run_each(runs, max(scales)),
     ]
     return {figure.name: figure for figure in figures}
 
 
-def _mean_of_all(
-    name: str, title: str, *, measure: str, bench: OpenBench, scales: Sequence[float]
-) -> Experiment[FlowPoint]:
+def _mean_of_all(name: str, title: str, *, measure: str, runs: Runs, scales: Sequence[float]) -> Experiment[FlowPoint]:
     """Figures 4 and 5: over all archetypes."""
 
     def measured(point: FlowPoint, _: Conditions) -> Series:
-        runs = [bench().run(flow, policy=POLICIES[point.policy], scale=point.scale) for flow in point.flows]
-        return {point.policy: [(point.scale, mean(map(_MEASURES[measure], runs)))]}
+        made = [runs.of(flow, policy=POLICIES[point.policy], scale=point.scale) for flow in point.flows]
+        return {point.policy: [(point.scale, mean(map(_MEASURES[measure], made)))]}
 
     return Experiment(
         name=name,
@@ -93,14 +106,14 @@ def _by_flow(
     measure: str,
     flows: Iterable[str],
     policies: Mapping[str, str],
-    bench: OpenBench,
+    runs: Runs,
     scales: Sequence[float],
 ) -> Experiment[FlowPoint]:
     """Figures 8 to 10 and 12: a graph for each flow."""
 
     def measured(point: FlowPoint, _: Conditions) -> Series:
         (flow,) = point.flows
-        run = bench().run(flow, policy=policies[point.policy], scale=point.scale)
+        run = runs.of(flow, policy=policies[point.policy], scale=point.scale)
         return {_label(flow, point.policy): [(point.scale, _MEASURES[measure](run))]}
 
     labels = {flow: tuple(_label(flow, policy) for policy in policies) for flow in flows}
@@ -122,13 +135,13 @@ def _by_flow(
     )
 
 
-def _by_selectivity(bench: OpenBench, scale: float) -> Experiment[FlowPoint]:
+def _by_selectivity(runs: Runs, scale: float) -> Experiment[FlowPoint]:
     """Figure 11: all three measures of one run, for two flows."""
     short = {_SECONDS: "time", _AVERAGE: "average", _MAXIMUM: "maximum"}
 
     def measured(point: FlowPoint, _: Conditions) -> Series:
         (flow,) = point.flows
-        run = bench().run(flow, policy=POLICIES[point.policy], scale=point.scale, selectivity=point.selectivity)
+        run = runs.of(flow, policy=POLICIES[point.policy], scale=point.scale, selectivity=point.selectivity)
         return {
             _label(flow, point.policy, short[measure]): [(point.selectivity, value(run))]
             for measure, value in _MEASURES.items()
@@ -161,12 +174,12 @@ def _by_selectivity(bench: OpenBench, scale: float) -> Experiment[FlowPoint]:
     )
 
 
-def _one_run_each(bench: OpenBench, scale: float) -> Experiment[str]:
+def _one_run_each(runs: Runs, scale: float) -> Experiment[str]:
     """Figure A1: what waits in the queues of the butterfly, and which activity is activated when."""
     memory, activations = partial(_label, "memory"), partial(_label, "activations")
 
     def measured(policy: str, _: Conditions) -> Series:
-        run = bench().run("butterfly", policy=POLICIES[policy], scale=scale)
+        run = runs.of("butterfly", policy=POLICIES[policy], scale=scale)
         start = run.record.memory[0].time
         places = {name: float(place) for place, name in enumerate(run.graph.nodes)}
         return {

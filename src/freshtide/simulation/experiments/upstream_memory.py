@@ -1,0 +1,71 @@
+"""Figures 16 and 17 of Moga et al. 2009: on-demand paging against one location for each key (section 7.3).
+
+100 keys, of which 10 a second are served, for as long as 1,000 results take. Tuples arrive 2 to 100 times as fast.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Literal, NamedTuple
+
+from freshtide.core.updatestreams import KeyOrder
+from freshtide.simulation.experiments.experiment import Conditions, Series
+from freshtide.simulation.updatestreams import MemoryGauge, each_tick, keys, serve
+from freshtide.updates.pages import NaiveMemory, PagedMemory, PagePool, TupleLayout, TupleMemory
+from freshtide.updates.queues import UpdateQueue
+
+KEYS = 100
+COST = 0.1
+RESULTS = 1_000
+THETAS = (0.0, 0.3, 0.6, 0.9)
+LOADS = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+MEMORIES: dict[str, Callable[[PagePool, TupleLayout], TupleMemory]] = {
+    "On-demand paging": PagedMemory,
+    "Naive": NaiveMemory,
+}
+
+SKEW = "Zipf theta of the update rates"
+LOAD = "Load factor"
+EFFECTIVE = "Effective use of allocated memory"
+ALLOCATED = "Allocated locations"
+
+
+class Usage(NamedTuple):
+    """Of the memory of one run."""
+
+    effective: float
+    allocated: float
+
+
+@cache
+def usage(memory: str, theta: float, load: float, seed: int) -> Usage:
+    """What one run takes. Kept, because two figures show it from two sides."""
+    arrivals = each_tick(keys.drawn(keys.zipf(KEYS, theta), random.Random(f"{seed}/keys")), interval=COST / load)
+    queue = UpdateQueue(PagePool(), (), order=KeyOrder.IN_PLACE, memory=MEMORIES[memory])
+    gauge = MemoryGauge(queue)
+    end = serve(
+        arrivals,
+        enqueue=queue.enqueue,
+        dequeue=queue.dequeue,
+        cost=lambda _: COST,
+        observers=[gauge],
+        horizon=RESULTS * COST,
+    )
+    return Usage(gauge.effective_use(end), gauge.mean_allocated(end))
+
+
+def by_skew(shown: Literal["effective", "allocated"]) -> Callable[[float, Conditions], Series]:
+    """Over the skew, on average over the load factors."""
+    return lambda theta, conditions: _means(theta, shown, [(theta, load) for load in LOADS], conditions)
+
+
+def by_load(shown: Literal["effective", "allocated"]) -> Callable[[float, Conditions], Series]:
+    """Over the load factor, on average over the distributions."""
+    return lambda load, conditions: _means(load, shown, [(theta, load) for theta in THETAS], conditions)
+
+
+def _means(x: float, shown: str, settings: Iterable[tuple[float, float]], conditions: Conditions) -> Series:
+    runs = {memory: [usage(memory, *setting, conditions.seed) for setting in settings] for memory in MEMORIES}
+    return {memory: [(x, sum(getattr(run, shown) for run in found) / len(found))] for memory, found in runs.items()}

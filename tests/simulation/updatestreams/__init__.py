@@ -1,0 +1,1 @@
+"""Tests of update streams in virtual time."""
