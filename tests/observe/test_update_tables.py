@@ -81,9 +81,9 @@ def test_append_tables_and_views_have_none_of_these_numbers(market: Shop) -> Non
         assert [shown[key] for key in ("update_staleness", "residents", "superseded", "rejected")] == [None] * 4
 
 
-def test_rows_are_counted_for_append_tables_only(market: Shop) -> None:
+def test_rows_are_counted_where_they_come_in_files(market: Shop) -> None:
     counted = count_rows(market.project, market.catalog, market.store, tuple(market.project.graph))
-    assert {count.table for count in counted} == {"orders", "clicks"}
+    assert {count.table for count in counted} == {"orders", "clicks", "newest_orders"}
 
 
 def test_what_waits_is_told_in_words(market: Shop) -> None:

@@ -65,7 +65,8 @@ def test_a_lost_catalog_is_rebuilt_from_the_logs(shop: Shop) -> None:
     later.check()
 
 
-def test_rows_of_a_query_that_fails_are_there_when_it_works_again(shop: Shop) -> None:
+def test_rows_of_a_query_that_fails_are_there_when_it_works_again(tmp_path: Path, spark: SparkSession) -> None:
+    shop = Shop(tmp_path / "shop", spark, retry={"attempts": 1})
     update_table(shop, query="ts, k, 10 / v AS v")
     shop.drop_events("quotes", "1.csv", [(1, "a", 0), (1, "b", 5)])
     report = shop.warehouse.run_once()
@@ -75,6 +76,7 @@ def test_rows_of_a_query_that_fails_are_there_when_it_works_again(shop: Shop) ->
     later.warehouse.resume("quotes")
     later.load()
     assert newest(later) == {"a": 0, "b": 2}
+    later.warehouse.close()
 
 
 def test_a_backfill_leaves_what_all_files_give(shop: Shop) -> None:

@@ -56,18 +56,18 @@ def test_append_tables_latest_views_and_full_views_live_beside_update_tables(sho
     shop.view("dear", "SELECT ts, k, v FROM quotes WHERE v > 10", update_key="k")
     shop.view("total", "SELECT count(*) AS n, sum(v) AS v FROM quotes")
     shop.view("valued", "SELECT t.ts, t.k, t.v * q.v AS worth FROM trades t JOIN quotes q ON t.k = q.k")
-    for turn in range(3):
-        shop.drop_events("quotes", f"{turn}.csv", [(10 * turn + 1, "a", 10 + turn), (10 * turn + 1, "b", 11 - turn)])
+    for turn in range(2):
+        shop.drop_events("quotes", f"{turn}.csv", [(10 * turn + 1, "a", 11 + turn), (10 * turn + 1, "b", 11 - turn)])
         shop.drop_events("trades", f"{turn}.csv", [(10 * turn + 1, "a", 1)])
         shop.load()
         shop.check()
-    assert newest(shop) == {"a": 12, "b": 9}
+    assert newest(shop) == {"a": 12, "b": 10}
     assert newest(shop, "dear") == {"a": 12}
-    assert [(row["n"], row["v"]) for row in shop.rows("total")] == [(2, 21)]
-    assert sorted(row["worth"] for row in shop.rows("valued")) == [12, 12, 12]
+    assert [(row["n"], row["v"]) for row in shop.rows("total")] == [(2, 22)]
+    assert sorted(row["worth"] for row in shop.rows("valued")) == [12, 12]
     assert shop.maintenance("dear") == "latest"
     assert shop.maintenance("total") == "full"
-    assert moment(21) in {row["ts"] for row in shop.rows("trades")}
+    assert moment(11) in {row["ts"] for row in shop.rows("trades")}
 
 
 MEANS = (

@@ -38,6 +38,9 @@ class Backfills:
 
     def rebuilt(self, unit: str) -> None:
         for backfill in list(self._open):
+            own = self._graph.units.of(backfill.table)
+            if unit != own and own in backfill.left:
+                continue  # It was revised for another reason; what is built on the table comes after it.
             backfill.left.discard(unit)
             if not backfill.left:
                 self._finish(backfill, f"'{backfill.table}' has been rebuilt, and so has all that depends on it.")

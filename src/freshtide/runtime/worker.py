@@ -65,7 +65,7 @@ class UpdateWorker:
             freshness=row.freshness,
             safe=row.safe,
             seconds=self._clock.now() - started,
-            revised=done.outcome is not None and done.outcome.record.revised_from is not None,
+            revised=_is_revised(done),
         )
         return [finished, *self._left_over(table, command, done)]
 
@@ -182,3 +182,10 @@ def _kind(table: Table, command: StartUpdate) -> UpdateKind:
     if not table.is_base:
         return UpdateKind.REFRESH
     return UpdateKind.LOAD if table.updates is None else UpdateKind.MERGE
+
+
+def _is_revised(done: Done) -> bool:
+    """Whether the update has changed what was there before. A merge always does, and everybody knows that it does."""
+    if done.outcome is None or done.outcome.record.kind is UpdateKind.MERGE:
+        return False
+    return done.outcome.record.revised_from is not None

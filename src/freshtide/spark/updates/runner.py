@@ -221,7 +221,7 @@ class UpdateTableRunner:
             definition=self._definition,
             counts=counts,
             files=tuple(LoadedFile.of(file) for file in settlement.files),
-            revised_from=BEGINNING if current is not None and (merge.add or merge.remove) else None,
+            revised_from=BEGINNING if current is not None and (anew or merge.add or merge.remove) else None,
         )
 
     def _keep_aside(self, rejects: Sequence[Reject], record: UpdateRecord) -> None:

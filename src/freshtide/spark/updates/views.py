@@ -69,6 +69,7 @@ class LatestViewMaintainer:
         new = self._everything(number) if seen is None else self._changed(seen, number)
         merge = new.merge
         left = current.rows if new.replace_all and current is not None else merge.left
+        changes = new.replace_all or bool(merge.add or merge.remove)
         record = UpdateRecord(
             number=number,
             kind=UpdateKind.REBUILD if rebuild else UpdateKind.REFRESH,
@@ -76,7 +77,7 @@ class LatestViewMaintainer:
             safe=cut,
             definition=definition,
             sources=self._consumed(),
-            revised_from=BEGINNING if current is not None and (merge.add or merge.remove or left) else None,
+            revised_from=BEGINNING if current is not None and changes else None,
             left=left,
         )
         change = Change(
