@@ -75,6 +75,12 @@ def _update_queues() -> _Benchmark:
     return run
 
 
+def _update_tables() -> _Benchmark:
+    from bench.update_tables import run
+
+    return run
+
+
 _BENCHMARKS = {
     "latency": _Entry(load=_latency, limit=2_400),
     "fixed-cost": _Entry(load=_fixed_cost, limit=600),
@@ -84,6 +90,7 @@ _BENCHMARKS = {
     "simulation": _Entry(load=_simulation, limit=600),
     "flows": _Entry(load=_flows, limit=3_600),
     "update-queues": _Entry(load=_update_queues, limit=600),
+    "update-tables": _Entry(load=_update_tables, limit=1_200),
 }
 _QUICK_LIMIT = 180.0
 

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Protocol
 
 from bench.readings import SCHEMA
 from freshtide import Warehouse
+from freshtide.runtime import EngineReport, Workbench
 
 
 def add_feed(warehouse: Warehouse, feed: str, folder: Path) -> None:
@@ -20,10 +22,19 @@ def add_feed(warehouse: Warehouse, feed: str, folder: Path) -> None:
     )
 
 
+class Runnable(Protocol):
+    """A warehouse, as far as it is run."""
+
+    @property
+    def workbench(self) -> Workbench: ...
+
+    def run(self, *, stop: threading.Event) -> EngineReport: ...
+
+
 class Running:
     """`Warehouse.run` on a thread; an error in it comes out at the next look or at the end of the block."""
 
-    def __init__(self, warehouse: Warehouse) -> None:
+    def __init__(self, warehouse: Runnable) -> None:
         self._warehouse = warehouse
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="warehouse", daemon=True)

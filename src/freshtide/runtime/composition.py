@@ -24,6 +24,7 @@ from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import (
     Audit,
     Listeners,
+    QueueMaker,
     SparkSession,
     SparkTracks,
     TableSchemas,
@@ -33,6 +34,7 @@ from freshtide.spark import (
     resolve_columns,
     start_session,
 )
+from freshtide.updates import UpdateQueue
 
 
 class NotWritableError(FreshtideError):
@@ -42,10 +44,13 @@ class NotWritableError(FreshtideError):
 class Workbench:
     """Everything a warehouse works with, opened once: Spark, the tables, the catalog.
 
-    A Spark session that exists already can be handed in; it is used and left running.
+    A Spark session that exists already can be handed in; it is used and left running. With another
+    `make_queue` rows wait for update tables in other queues, such as the append queue, to compare with.
     """
 
-    def __init__(self, project: Project, *, spark: SparkSession | None = None) -> None:
+    def __init__(
+        self, project: Project, *, spark: SparkSession | None = None, make_queue: QueueMaker = UpdateQueue
+    ) -> None:
         self.project = project
         self.places = Places(project)
         self.clock = SystemClock()
@@ -76,6 +81,7 @@ class Workbench:
             retention=project.settings.retention,
             clock=self.clock.now,
             listeners=self.listeners,
+            make_queue=make_queue,
         )
 
     def __enter__(self) -> Workbench:

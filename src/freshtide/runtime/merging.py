@@ -72,11 +72,17 @@ class UpdateTableWorker:
         """Read all files that wait before the first of them is served: of each key only the newest row counts.
 
         They are read in the order of their arrival, which is the same after a crash. Files that turn out unreadable are
-        put aside and the others go on.
+        put aside and the others go on. Those that land meanwhile are left for the next update: where they land faster
+        than they are read, nothing would ever be served.
         """
         stream = self._executor.streams[table.name].stream
+        there = {file.id for file in self._catalog.files.pending(table.name)}
         while not stream.is_full:
-            waiting = [file for file in self._catalog.files.pending(table.name) if not stream.has_taken(file.id)]
+            waiting = [
+                file
+                for file in self._catalog.files.pending(table.name)
+                if file.id in there and not stream.has_taken(file.id)
+            ]
             files = waiting[:FILES_AT_ONCE]
             if not files:
                 return

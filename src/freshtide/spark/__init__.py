@@ -20,7 +20,7 @@ from freshtide.spark.states import TableStates
 from freshtide.spark.unreadable import UnreadableFilesError
 from freshtide.spark.updates.listeners import Listener, Listeners
 from freshtide.spark.updates.runner import UpdateTableRunner
-from freshtide.spark.updates.serving import UpdateStreams
+from freshtide.spark.updates.serving import QueueMaker, UpdateStreams
 
 __all__ = [
     "Audit",
@@ -29,6 +29,7 @@ __all__ = [
     "Listener",
     "Listeners",
     "LoadingFlows",
+    "QueueMaker",
     "SharedScans",
     "SparkSession",
     "SparkTracks",

@@ -26,7 +26,7 @@ from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks
 from freshtide.spark.states import TableStates
 from freshtide.spark.updates.listeners import Listeners
-from freshtide.spark.updates.serving import UpdateStreams
+from freshtide.spark.updates.serving import QueueMaker, UpdateStreams
 from freshtide.spark.updates.tables import LatestTables
 from freshtide.spark.updates.views import LatestViewMaintainer
 from freshtide.storage import LARGEST_FILE, Snapshot, Store, StoredTable, UpdateRecord, compact
@@ -77,6 +77,7 @@ class UpdateExecutor:
         retention: float,
         clock: Callable[[], float],
         listeners: Listeners,
+        make_queue: QueueMaker,
     ) -> None:
         self._listeners = listeners
         self._latest = LatestTables(graph, store)
@@ -89,6 +90,7 @@ class UpdateExecutor:
             memory=update_memory,
             clock=clock,
             listeners=listeners,
+            make_queue=make_queue,
         )
         self._tracks = tracks
         self._feeds = feeds

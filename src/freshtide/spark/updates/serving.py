@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from freshtide.core.tables import Feed, Table
+from freshtide.core.updatestreams import KeyOrder
 from freshtide.spark.updates.listeners import Listeners
 from freshtide.spark.updates.rows import RowShape
 from freshtide.spark.updates.runner import UpdateTableRunner
@@ -14,10 +16,18 @@ from freshtide.spark.updates.tables import LatestTables
 from freshtide.spark.updates.waiting import Waiting, WaitingRows, WaitingWindows
 from freshtide.storage import Store
 from freshtide.updates.admission import Admission
-from freshtide.updates.pages import PagePool
-from freshtide.updates.queues import UpdateQueue
+from freshtide.updates.pages import ColumnKind, PagePool
 from freshtide.updates.statistics import TupleCost
+from freshtide.updates.tuples import TupleQueue
 from freshtide.updates.windows import WindowGrid, WindowQueue
+
+
+class QueueMaker(Protocol):
+    """Makes the queue in which the rows of a table without windows wait."""
+
+    def __call__(
+        self, pool: PagePool, values: Sequence[ColumnKind], *, order: KeyOrder, cost: TupleCost
+    ) -> TupleQueue: ...
 
 
 class UpdateStreams(Mapping[str, UpdateTableRunner]):
@@ -34,8 +44,13 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
         memory: int,
         clock: Callable[[], float],
         listeners: Listeners,
+        make_queue: QueueMaker,
     ) -> None:
-        """`memory` is how many bytes the rows of all tables together may take while they wait."""
+        """`memory` is how many bytes the rows of all tables together may take while they wait.
+
+        `make_queue` is asked for a queue for each table without windows.
+        """
+        self._make_queue = make_queue
         self._memory = memory
         self._pool = PagePool(limit=memory)
         # One lock for all queues: they share the memory.
@@ -80,7 +95,7 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
         cost, order, windows = TupleCost(), table.updates.order, table.updates.windows
         waiting: Waiting
         if windows is None:
-            waiting = WaitingRows(UpdateQueue(pool, shape.kinds, order=order, cost=cost))
+            waiting = WaitingRows(self._make_queue(pool, shape.kinds, order=order, cost=cost))
         else:
             grid, semantics = WindowGrid.of(windows), windows.semantics
             waiting = WaitingWindows(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from freshtide.updates.queues import UpdateQueue
 from freshtide.updates.tuples import UNTAGGED, StreamTuple, TupleQueue
 from freshtide.updates.windows import Window, WindowQueue
 
@@ -62,9 +61,9 @@ class Waiting(Protocol):
 
 
 class WaitingRows:
-    """Of each key its newest row."""
+    """Single rows: of each key its newest, if they wait in an update queue."""
 
-    def __init__(self, queue: UpdateQueue) -> None:
+    def __init__(self, queue: TupleQueue) -> None:
         self.queue = queue
 
     @property

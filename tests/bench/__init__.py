@@ -1,0 +1,1 @@
+"""Tests of what benchmarks compute by themselves: their input, and figures from what they noted."""
