@@ -5,7 +5,8 @@ They are what the flows are measured against, and what tests hold the rows of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -187,9 +188,11 @@ PLAIN: Mapping[str, Mapping[str, str]] = {
 """Target and query, by flow."""
 
 
-def name_sources(session: SparkSession, data: Path, *, selectivity: float = 1.0) -> None:
+def name_sources(
+    session: SparkSession, data: Path, *, tables: Iterable[str] = _TABLES, selectivity: float = 1.0
+) -> None:
     """Let queries of the session find the tables of TPC-H; only this share of the rows has the keys of `_SOILED`."""
-    for table in _TABLES:
+    for table in tables:
         frame = session.read.parquet(str(data / f"{table}.parquet"))
         if selectivity < 1.0 and table in _SOILED:
             key = F.col(_SOILED[table])
@@ -197,7 +200,9 @@ def name_sources(session: SparkSession, data: Path, *, selectivity: float = 1.0)
         frame.createOrReplaceTempView(table)
 
 
-def run_plain(session: SparkSession, flow: str, folder: Path) -> None:
-    """All targets of a flow, one after another, as Parquet files."""
+def run_plain(session: SparkSession, data: Path, flow: str, folder: Path) -> None:
+    """From the files of the sources to all targets of a flow, one after another, as Parquet files."""
+    words = {word for query in PLAIN[flow].values() for word in re.findall(r"\w+", query)}
+    name_sources(session, data, tables=[table for table in _TABLES if table in words])
     for target, query in PLAIN[flow].items():
         session.sql(query).write.mode("overwrite").option("compression", "zstd").parquet(str(folder / target))

@@ -46,3 +46,10 @@ def test_sizes_follow_the_cost_as_measured_up_to_a_most() -> None:
         sizes.observe(keys, 4.0 + 1.0 * keys)
     assert sizes.size(400) == pytest.approx(40, abs=1)
     assert BatchSizes(GivenCost(1.0, 0.0), most=25).size(400) == 25
+
+
+def test_a_batch_is_never_taken_to_cost_nothing_by_itself() -> None:
+    measured = BatchSizes(overhead=0.04)
+    for keys in (10, 20, 30):
+        measured.observe(keys, 0.001 * keys)
+    assert measured.size(100) == best_batch(100, 0.04, 0.001)

@@ -37,9 +37,14 @@ def best_batch(residents: int, alpha: float, beta: float) -> int:
 class BatchSizes:
     """Batch sizes that follow the cost as measured."""
 
-    def __init__(self, cost: Cost | None = None, *, most: int | None = None) -> None:
+    def __init__(self, cost: Cost | None = None, *, most: int | None = None, overhead: float = 0.0) -> None:
+        """A batch takes `overhead` at least, however few its keys.
+
+        Few measurements can suggest that it takes nothing: then keys would be processed one by one.
+        """
         self._cost: Cost = cost or CostModel()
         self._most = most
+        self._overhead = overhead
 
     @property
     def cost(self) -> Cost:
@@ -48,7 +53,8 @@ class BatchSizes:
 
     def size(self, residents: int) -> int:
         """How many of the residents to take next."""
-        best = best_batch(residents, *self._cost.coefficients)
+        alpha, beta = self._cost.coefficients
+        best = best_batch(residents, max(alpha, self._overhead), beta)
         return best if self._most is None else min(best, self._most)
 
     def observe(self, keys: int, seconds: float) -> None:

@@ -17,6 +17,7 @@ from freshtide.spark.queries import evaluate
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import REJECTS
 from freshtide.spark.schemas import arrow_schema_of, input_schema
+from freshtide.spark.updates.computing import compute
 from freshtide.spark.updates.intake import read_files
 from freshtide.spark.updates.listeners import Listeners
 from freshtide.spark.updates.resuming import resume
@@ -40,6 +41,8 @@ from freshtide.updates.batching import BatchSizes
 
 # Rows go through the driver as Arrow; more at once would gain nothing.
 _LARGEST_BATCH = 100_000
+# Seconds: no query and commit takes less.
+_LEAST_OVERHEAD = 0.03
 
 
 class LostColumnError(FreshtideError):
@@ -102,7 +105,7 @@ class UpdateTableRunner:
         self._definition = definition
         self._clock = clock
         self._listeners = listeners
-        self._sizes = BatchSizes(most=_LARGEST_BATCH)
+        self._sizes = BatchSizes(most=_LARGEST_BATCH, overhead=_LEAST_OVERHEAD)
 
     @property
     def is_quiet(self) -> bool:
@@ -193,7 +196,8 @@ class UpdateTableRunner:
         if not batch.keys:
             return arrow_schema(evaluate(session, self.table.query, [empty_frame(session, schema)])).empty_table()
         rows = self._shape.table(batch, arrow_schema_of(schema))
-        result = evaluate(session, self.table.query, [session.createDataFrame(rows, schema=schema)]).toArrow()
+        _, per_key = self._sizes.cost.coefficients
+        result = compute(session, self.table.query, rows, schema, work=per_key * batch.keys)
         key, time_column = identity(self.table)
         for column in (*key, time_column):
             if column not in result.column_names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from freshtide.updates.pages import PAGE_SIZE, ColumnKind, PagePool
@@ -91,7 +92,8 @@ class AppendWindowQueue(AppendQueue):
         taken = progress.taken
         while taken and grid.window(taken[0]).end <= item.time:
             yield MarkedTuple(item.key, None, Mark.CONTINUES, grid.window(taken.popleft()), closes=True)
-        for number in [number for number in taken if grid.holds(number, item.time)]:
+        # Those that start later come behind: under overload they are many.
+        for number in list(takewhile(lambda number: grid.holds(number, item.time), taken)):
             opens = progress.opened is None or number > progress.opened
             if opens:
                 progress.opened = number
