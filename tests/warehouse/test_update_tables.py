@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from tests.warehouse.shop import EVENTS, Shop, stamp
 from tests.warehouse.test_loading import moment
 
@@ -96,8 +98,38 @@ def test_of_several_complete_windows_of_a_key_the_youngest_is_served(shop: Shop)
     update_table(shop, query=MEANS.format("quotes"), window="10s", slide="5s", key_order="fifo")
     shop.drop_events("quotes", "1.csv", [(second, "a", 1) for second in range(0, 31)])
     shop.load()
-    rows = {row["window_start"]: row["n"] for row in shop.rows("quotes")}
-    assert rows == {moment(20): 10}
+    assert {start: rows for start, (rows, _) in windows(shop).items()} == {moment(20): 10}
+
+
+def test_eager_windows_are_taken_up_when_they_begin_and_served_when_they_are_complete(shop: Shop) -> None:
+    update_table(shop, query=MEANS.format("quotes"), window="10s", windows="eager")
+    # The second file completes the window that was taken up with the first one, and so on. In the last one three
+    # windows begin, and the youngest supersedes the others.
+    files = [
+        [(1, "a", 1), (4, "a", 2)],
+        [(8, "a", 4), (12, "a", 8)],
+        [(15, "a", 16), (21, "a", 32)],
+        [(29, "a", 64), (31, "a", 128), (42, "a", 256), (53, "a", 512)],
+    ]
+    served = {moment(0): (3, 7), moment(10): (2, 24), moment(20): (2, 96)}
+    taken_in: set[int | None] = set()
+
+    def until() -> bool:
+        """Drop a file when the one before it has been taken in."""
+        stream = shop.warehouse.workbench.catalog.streams.all().get("quotes")
+        newest_file = stream.taken_in if stream else None
+        if newest_file not in taken_in and len(taken_in) < len(files):
+            shop.drop_events("quotes", f"{len(taken_in)}.csv", files[len(taken_in)])
+            taken_in.add(newest_file)
+        return windows(shop) == served
+
+    shop.warehouse.run(until=until)
+    assert windows(shop) == served
+
+
+def windows(shop: Shop) -> dict[datetime, tuple[int, int]]:
+    """What the windows of one key come to, by when they begin."""
+    return {row["window_start"]: (row["n"], row["v"]) for row in shop.rows("quotes")}
 
 
 def test_a_view_of_windows_shows_the_last_one_of_each_key(shop: Shop) -> None:

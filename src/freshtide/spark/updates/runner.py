@@ -132,6 +132,7 @@ class UpdateTableRunner:
     def update(self, session: SparkSession, extra: tuple[Column, ...]) -> Merged | None:
         """Process the keys that are served next; None if nothing is to be done."""
         if self.stream.is_quiet:
+            self.stream.rest()
             return None
         begun = self._clock()
         batch = self.stream.take(self._sizes.size(self.stream.pending.residents), begun)

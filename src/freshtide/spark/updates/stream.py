@@ -196,10 +196,15 @@ class UpdateStream:
                         announce()
                     self._room.wait()
                     was_quiet = self.is_quiet
-            if not self._is_busy:
-                self.waiting.settle()
+            self.rest()
             if was_quiet and not self.is_quiet:
                 announce()
+
+    def rest(self) -> None:
+        """All that has come is in the queue. If no update is under way, there is nothing else to do for now."""
+        with self._lock:
+            if not self._is_busy:
+                self.waiting.settle()
 
     def _enqueue_one(self, item: StreamTuple, at: float) -> bool:
         """Enqueue a single row; whether it has found room."""
