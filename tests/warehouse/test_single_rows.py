@@ -157,3 +157,19 @@ def test_rows_that_have_been_taken_are_in_the_table_when_a_run_ends_in_order(sho
     declare(shop, generator=ticks)
     shop.warehouse.run(until=taken.is_set)
     assert newest(shop) == {f"k{key}": key for key in range(100)}
+
+
+def test_rows_come_from_whoever_listens(shop: Shop) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        declare(shop, connect=f"127.0.0.1:{server.getsockname()[1]}")
+
+        def serve() -> None:
+            # The second time the connection is made anew.
+            for second in (1, 2):
+                with server.accept()[0] as connection:
+                    connection.sendall(line(second, "a", second).encode())
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        shop.warehouse.run(until=lambda: newest(shop) == {"a": 2})
+        serving.join()
