@@ -228,6 +228,7 @@ def test_without_java_a_run_says_what_to_install(shop: Path, tmp_path: Path) -> 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_feed_whose_folder_is_not_there_is_told_until_it_is(tmp_path: Path) -> None:
     folder = broken(tmp_path / "shop", "README.md", "")
     landing = folder / "landing" / "orders"
@@ -327,6 +328,7 @@ def test_ctrl_c_during_the_start_ends_it_with_a_word_and_leaves_no_process_behin
     assert told == "Stopped. Nothing is lost.\n"
 
 
+@pytest.mark.slow
 def test_a_second_run_of_the_same_warehouse_is_refused(shop: Path) -> None:
     first = subprocess.Popen(
         [sys.executable, "-m", "freshtide", "run", "--for", "60s", "--json"],
@@ -363,6 +365,7 @@ def held(orders):
 """
 
 
+@pytest.mark.slow
 def test_while_updates_wait_explain_tells_for_what(tmp_path: Path) -> None:
     folder, flag = tmp_path / "shop", tmp_path / "hold"
     assert freshtide("init", str(folder), at=tmp_path).returncode == 0

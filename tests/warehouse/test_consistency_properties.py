@@ -142,8 +142,11 @@ def test_views_are_their_queries_in_many_more_worlds(
 
 @pytest.mark.parametrize(
     ("late", "grouped"),
-    [(60, False), (None, False), (None, True)],
-    ids=["declared lateness", "no declared lateness", "in groups"],
+    [
+        pytest.param(60, False, id="declared lateness", marks=pytest.mark.slow),
+        pytest.param(None, False, id="no declared lateness"),
+        pytest.param(None, True, id="in groups", marks=pytest.mark.slow),
+    ],
 )
 def test_all_view_shapes_together_stay_consistent_through_out_of_order_rounds(
     spark: SparkSession, late: int | None, grouped: bool

@@ -86,6 +86,7 @@ def declare_readers(shop: Shop, count: int, **properties: str) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [True, False], ids=["everything", "what is new"])
 def test_a_group_scans_its_source_once(tmp_path: Path, spark: SparkSession, first: bool) -> None:
     read: list[int] = []
