@@ -70,6 +70,10 @@ class Shop:
         self.warehouse.close()
         return Shop(self.root, self._spark, **self._settings)
 
+    def last_commit(self, table: str) -> Path:
+        """The newest entry of the table's log: without it the process has died before it was committed."""
+        return max((self.root / "warehouse" / table / "_delta_log").glob("*.json"))
+
     def lose_catalog(self) -> None:
         empty_catalog(self.root / ".freshtide")
 

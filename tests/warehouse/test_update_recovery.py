@@ -29,7 +29,7 @@ def test_what_a_crash_left_unfinished_is_read_again_and_nothing_goes_back(shop: 
     assert newest(shop) == {"a": 5, "b": 2}
     later = shop.again()
     # As if the process had died before the last commit.
-    sorted((shop.root / "warehouse" / "quotes" / "_delta_log").glob("*.json"))[-1].unlink()
+    shop.last_commit("quotes").unlink()
     update_table(later)
     later.load()
     assert newest(later) == {"a": 5, "b": 2}
@@ -43,7 +43,7 @@ def test_rejects_of_a_commit_that_never_landed_are_not_kept_twice(shop: Shop) ->
     shop.drop("quotes", "2.csv", "ts,k,v\nnever,x,1\n2026-01-01T00:01:10Z,,2\n2026-01-01T00:01:10Z,b,3\n")
     shop.load()
     later = shop.again()
-    sorted((shop.root / "warehouse" / "quotes" / "_delta_log").glob("*.json"))[-1].unlink()
+    shop.last_commit("quotes").unlink()
     update_table(later)
     later.load()
     assert len(later.rows("quotes__rejects")) == 2

@@ -194,8 +194,8 @@ def _shared_key(declared: DeclaredTable, sources: Mapping[str, BuiltTable]) -> t
                 f"'{declared.name}' has an 'update_key', but its source '{name}' is no update table.",
                 way_out=f"Take 'update_key' out, or declare it on '{name}' too.",
             )
-        spelt = spelt or _spelt(declared, updates.key, f"the update key of '{name}'")
-        _spelt(declared, updates.key, f"the update key of '{name}'")
+        found = _spelt(declared, updates.key, f"the update key of '{name}'")
+        spelt = spelt or found
     return spelt
 
 

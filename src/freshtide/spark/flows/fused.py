@@ -30,7 +30,7 @@ from freshtide.spark.flows.counting import balances, solved, to_count
 from freshtide.spark.flows.failures import ActivityError, naming
 from freshtide.spark.flows.holding import HeldFrame
 from freshtide.spark.flows.passing import PassingRows
-from freshtide.spark.flows.recordsets import Recordsets, Source
+from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.flows.sharing import lineage, ports_to_keep
 from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.targets import tells_rows
@@ -65,14 +65,17 @@ def passing_rows(graph: FlowGraph, recordsets: Recordsets, *, theta: int) -> Pas
     written = {
         node.inputs[0] for node in graph.writes if isinstance(node.activity, Write) and tells_rows(node.activity.target)
     }
-    sources = {
-        (node.name, OUT)
+    known = ports_to_keep(graph) | in_packs | written | _rows_of_sources(graph, recordsets).keys()
+    return PassingRows(graph.name, to_count(graph, known), recordsets.session)
+
+
+def _rows_of_sources(graph: FlowGraph, recordsets: Recordsets) -> dict[Port, int]:
+    """Of those that tell without being read through."""
+    return {
+        (node.name, OUT): rows
         for node in graph
-        if isinstance(node.activity, Read) and recordsets.rows_of(node.activity.source) is not None
+        if isinstance(node.activity, Read) and (rows := recordsets.rows_of(node.activity.source)) is not None
     }
-    return PassingRows(
-        graph.name, to_count(graph, ports_to_keep(graph) | in_packs | written | sources), recordsets.session
-    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,7 +92,6 @@ class FusedRun:
     on_progress: Callable[[str, int, int], None]
     record: FlowRecord = field(default_factory=FlowRecord)
     _frames: dict[Port, DataFrame] = field(default_factory=dict)
-    _sources: dict[str, Source] = field(default_factory=dict)
     _known: dict[Port, int] = field(default_factory=dict)
     """Rows by output, as far as they have been counted."""
     _keep: set[Port] = field(default_factory=set)
@@ -102,8 +104,7 @@ class FusedRun:
 
     def run(self) -> FlowRecord:
         strata = plan_mixed(self.graph, theta=self.theta)
-        self._sources = {node.name: self._source(node) for node in self.graph if isinstance(node.activity, Read)}
-        self._known = {(name, OUT): each.rows for name, each in self._sources.items() if each.rows is not None}
+        self._known = _rows_of_sources(self.graph, self.surroundings.recordsets)
         self._keep = ports_to_keep(self.graph)
         self._sample()
         try:
@@ -129,11 +130,6 @@ class FusedRun:
     @property
     def _tag(self) -> str:
         return f"flow-{self.graph.name}"
-
-    def _source(self, node: Node) -> Source:
-        assert isinstance(node.activity, Read), "only sources are read"
-        with naming(node.name, "its source"):
-            return self.surroundings.recordsets.read(node.activity.source)
 
     def _run_stratum(self, stratum: Sequence[PlannedSubflow]) -> None:
         share = None if self.limits.memory is None else max(1, self.limits.memory // len(stratum))

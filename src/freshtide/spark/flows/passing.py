@@ -31,6 +31,8 @@ class PassingRows:
         self._store = inner._jsparkSession.sharedState().statusStore()
         self._waiting: dict[int, Port] = {}
         self._seen = self._newest()
+        """What ran before is not ours."""
+        self._looked_at: set[int] = set()
 
     def counted(self, port: Port, frame: DataFrame) -> DataFrame:
         """The same rows; if this is a place where they count, how many they are is known once they are computed."""
@@ -53,10 +55,12 @@ class PassingRows:
         executions = self._store.executionsList()
         for place in reversed(range(executions.size())):
             execution = executions.apply(place)
-            if execution.executionId() <= self._seen:
+            number = int(execution.executionId())
+            if number <= self._seen:
                 break
-            if execution.completionTime().isDefined():
-                found |= self._counts(execution.executionId())
+            if number not in self._looked_at and execution.completionTime().isDefined():
+                self._looked_at.add(number)
+                found |= self._counts(number)
         return found
 
     def _newest(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -67,13 +66,8 @@ class Recordsets:
 
     def look_at(self, recordsets: Iterable[Recordset]) -> None:
         """Read several at once: to find the columns of files takes Spark a job for each. What cannot be read waits."""
-
-        def read(recordset: Recordset) -> None:
-            with suppress(FreshtideError):
-                self.read(recordset)
-
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            list(pool.map(read, recordsets))
+            list(pool.map(self.rows_of, recordsets))
 
     def _read(self, recordset: Recordset) -> Source:
         if recordset.feed is not None:
