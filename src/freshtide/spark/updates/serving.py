@@ -16,6 +16,7 @@ from freshtide.spark.updates.tables import LatestTables
 from freshtide.spark.updates.waiting import Waiting, WaitingRows, WaitingWindows
 from freshtide.storage import Store
 from freshtide.updates.admission import Admission
+from freshtide.updates.manager import StorageManager
 from freshtide.updates.pages import ColumnKind, PagePool
 from freshtide.updates.statistics import TupleCost
 from freshtide.updates.tuples import TupleQueue
@@ -52,7 +53,7 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
         """
         self._make_queue = make_queue
         self._memory = memory
-        self._pool = PagePool(limit=memory)
+        self._queues = StorageManager(limit=memory)
         # One lock for all queues: they share the memory.
         self._room = threading.Condition(threading.RLock())
         self._runners: dict[str, UpdateTableRunner] = {}
@@ -84,21 +85,24 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
         Where an earlier run of this process has left rows waiting, all goes on as it was.
         """
         if all(runner.is_quiet for runner in self._runners.values()):
-            self._pool = PagePool(limit=self._memory)
+            self._queues = StorageManager(limit=self._memory)
             for runner in self._runners.values():
                 runner.begin_anew()
 
     def _stream(self, table: Table, shape: RowShape, *, apart: bool) -> UpdateStream:
         """An empty stream for a table; `apart` from the others it may take as much memory as it needs."""
         assert table.updates is not None, f"{table.name} is no update table"
-        pool = PagePool() if apart else self._pool
+        queues = StorageManager() if apart else self._queues
         cost, order, windows = TupleCost(), table.updates.order, table.updates.windows
         waiting: Waiting
         if windows is None:
-            waiting = WaitingRows(self._make_queue(pool, shape.kinds, order=order, cost=cost))
+            rows = queues.add(table.name, lambda pool: self._make_queue(pool, shape.kinds, order=order, cost=cost))
+            waiting = WaitingRows(rows)
         else:
             grid, semantics = WindowGrid.of(windows), windows.semantics
-            waiting = WaitingWindows(
-                WindowQueue(pool, shape.kinds, grid=grid, semantics=semantics, order=order, cost=cost)
+            whole = queues.add(
+                table.name,
+                lambda pool: WindowQueue(pool, shape.kinds, grid=grid, semantics=semantics, order=order, cost=cost),
             )
+            waiting = WaitingWindows(whole)
         return UpdateStream(waiting, Admission(), cost, shape, self._room)
