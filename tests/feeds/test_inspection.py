@@ -210,7 +210,7 @@ def test_names_and_gzip_content_must_agree(tmp_path: Path, name: str) -> None:
 def test_bytes_that_are_not_in_the_feeds_encoding_are_named(tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", "time,host,load\n2024-05-01,Zürich,1\n".encode("latin-1"))
     assert "not valid utf-8 at byte 27 (0xfc)" in fault(path).reason
-    found = inspected(path, encoding="latin-1")
+    found = inspected(path, encoding="iso-8859-1")
     assert (found.rows, found.timestamp) == (1, parse_instant("2024-05-01"))
 
 
@@ -227,7 +227,7 @@ def test_a_wrong_byte_far_behind_split_characters_is_named_exactly(tmp_path: Pat
 
 def test_wide_encodings_are_read(tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", "time,hóst\r\n2024-05-01,é\r\n".encode("utf-16"))
-    found = inspected(path, encoding="utf-16")
+    found = inspected(path, encoding="utf-16", multiline=True)
     assert (found.rows, found.columns) == (1, ("time", "hóst"))
 
 
@@ -285,6 +285,9 @@ def test_a_timestamp_can_be_the_modification_time(tmp_path: Path) -> None:
         {"timestamp_from": TimestampFrom.NAME, "name_pattern": "cpu_%H.csv"},
         {"delimiter": ""},
         {"encoding": "klingon"},
+        {"encoding": "cp1252"},
+        {"encoding": "utf-16"},
+        {"encoding": "iso-8859-1", "format": FileFormat.JSON},
         {"delimiter": "||", "multiline": True},
         {"header": False, "time_column": "nowhere"},
     ],

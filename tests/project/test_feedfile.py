@@ -83,7 +83,7 @@ delimiter: ";"
 quote: "'"
 escape: "^"
 multiline: true
-encoding: latin-1
+encoding: iso-8859-1
 null_value: NA
 """
     )
@@ -98,7 +98,7 @@ null_value: NA
     assert (found.phase, found.jitter, found.timestamp_jitter) == (90.0, 20.0, 60.0)
     assert (found.duplicates, found.on_schema_change) == (Duplicates.LOAD, SchemaChange.EVOLVE)
     assert (found.header, found.delimiter, found.quote, found.escape) == (False, ";", "'", "^")
-    assert (found.multiline, found.encoding, found.null_value) == (True, "latin-1", "NA")
+    assert (found.multiline, found.encoding, found.null_value) == (True, "iso-8859-1", "NA")
 
 
 @pytest.mark.parametrize("name", ["json", "jsonl", "ndjson"])

@@ -54,6 +54,24 @@ def test_columns_are_found_by_name_whatever_their_order_in_the_file(shop: Shop) 
     assert shop.bag("a") == {(moment(1), "x", 1): 1, (moment(2), "y", 2): 1}
 
 
+@pytest.mark.parametrize(("encoding", "multiline"), [("iso-8859-1", False), ("utf-16", True)])
+def test_files_in_other_encodings_become_rows(shop: Shop, encoding: str, multiline: bool) -> None:
+    shop.events("a", encoding=encoding, multiline=multiline)
+    shop.drop("a", "1.csv", f"ts,k,v\r\n{stamp(1)},Zürich,1\r\n".encode(encoding))
+    shop.load()
+    assert shop.bag("a") == {(moment(1), "Zürich", 1): 1}
+
+
+def test_a_query_can_ask_for_the_file_of_a_row(shop: Shop) -> None:
+    shop.events("a")
+    query = "SELECT ts, reverse(split(input_file_name(), '/'))[0] AS file FROM STREAM a_feed"
+    shop.warehouse.sql(f"CREATE STREAMING TABLE named AS {query}")
+    shop.drop_events("a", "1.csv", [(1, "x", 10)])
+    shop.drop_events("a", "2.csv", [(2, "y", 20)])
+    shop.load()
+    assert shop.bag("named") == {(moment(1), "1.csv"): 1, (moment(2), "2.csv"): 1}
+
+
 @pytest.mark.parametrize(
     ("time_format", "written"),
     [

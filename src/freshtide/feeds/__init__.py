@@ -18,6 +18,7 @@ from freshtide.feeds.errors import (
 from freshtide.feeds.feedset import FeedSet
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
 from freshtide.feeds.quarantine import retry_everywhere, verdicts
+from freshtide.feeds.records import record_lines
 from freshtide.feeds.settling import Signature
 from freshtide.feeds.timeformats import check_time_format, parser
 from freshtide.feeds.watching import FolderWatcher, SettledFile
@@ -42,6 +43,7 @@ __all__ = [
     "inspect",
     "parser",
     "read_punctuation",
+    "record_lines",
     "retry",
     "retry_everywhere",
     "verdicts",

@@ -71,13 +71,18 @@ def read_csv(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
     return _read_records(feed, raw, latest) if feed.multiline else _read_lines(feed, raw, latest)
 
 
+def record_lines(feed: Feed, raw: RawFile) -> list[bytes]:
+    """The lines of a file whose records do not span lines, without its header."""
+    lines = [line for block in _filled_lines(feed, raw) for line in block]
+    return lines[1:] if feed.header else lines
+
+
 def _read_lines(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
     splitter = Splitter(feed)
     columns: tuple[str, ...] | None = None
     column = None if latest is None or feed.header else _TimeColumn(splitter, feed, feed.column_names)
     rows = 0
-    for block in line_blocks(raw, feed.encoding):
-        lines = [line for line in block if line.strip(_BLANK)]
+    for lines in _filled_lines(feed, raw):
         if feed.header and columns is None and lines:
             columns = tuple(splitter.fields(lines.pop(0)))
             if latest is not None and feed.time_column in columns:
@@ -86,6 +91,10 @@ def _read_lines(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
         if column is not None and latest is not None:
             latest.see_fields(column.fields(lines), splitter.value)
     return Content(rows=rows, columns=columns, latest=latest.instant if latest else None)
+
+
+def _filled_lines(feed: Feed, raw: RawFile) -> Iterator[list[bytes]]:
+    return ([line for line in block if line.strip(_BLANK)] for block in line_blocks(raw, feed.encoding))
 
 
 class _TimeColumn:

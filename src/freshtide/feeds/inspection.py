@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,10 @@ from freshtide.feeds.timeformats import check_time_format
 from freshtide.feeds.watching import SettledFile
 
 _LONGEST_PUNCTUATION = 1_024
+# By the names that Spark knows them by.
+_UTF8 = "utf-8"
+_NARROW = ("us-ascii", "iso-8859-1")
+_WIDE = ("utf-16", "utf-16be", "utf-16le", "utf-32")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +73,12 @@ def read_punctuation(path: str | Path) -> float:
 def check_feed(feed: Feed) -> None:
     """Raise what would make every file of the feed fail, before any file does."""
     check_time_format(feed.time_format)
-    try:
-        codecs.lookup(feed.encoding)
-    except LookupError:
+    readable = _readable_encodings(feed)
+    if feed.encoding.lower() not in readable:
         raise FreshtideError(
-            f"Feed '{feed.name}' has an unknown encoding '{feed.encoding}'.", way_out="Write one, like utf-8."
-        ) from None
+            f"Feed '{feed.name}' has an encoding that Spark cannot read its files in: '{feed.encoding}'.",
+            way_out=f"Write one of {', '.join(readable)}.",
+        )
     if feed.timestamp_from is TimestampFrom.NAME:
         name_pattern(feed.name_pattern)
     if feed.format is not FileFormat.CSV:
@@ -92,6 +95,14 @@ def check_feed(feed: Feed) -> None:
             f"Feed '{feed.name}' does not declare its time column '{feed.time_column}'.",
             way_out="Without a header its place must come from the schema: add it there.",
         )
+
+
+def _readable_encodings(feed: Feed) -> tuple[str, ...]:
+    """Those that Spark reads the feed's files in; Parquet has none of its own."""
+    if feed.format is not FileFormat.CSV:
+        return (_UTF8,)
+    # Spark looks for the ends of lines before it decodes them, unless it takes a file as a whole.
+    return (_UTF8, *_NARROW, *_WIDE) if feed.multiline else (_UTF8, *_NARROW)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from freshtide.clock import SystemClock
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import Column
-from freshtide.feeds import FeedSet
+from freshtide.feeds import FeedSet, record_lines
 from freshtide.observe import Places, beginning_of, reach_of, require_tracks, scheduler_from
 from freshtide.project import Project
 from freshtide.runtime.engine import Engine
@@ -82,6 +82,7 @@ class Workbench:
             clock=self.clock.now,
             listeners=self.listeners,
             make_queue=make_queue,
+            record_lines=record_lines,
         )
 
     def __enter__(self) -> Workbench:

@@ -19,6 +19,7 @@ from freshtide.core.loads import LoadPlan
 from freshtide.core.tables import Column, Feed, Maintenance, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
+from freshtide.spark.handing import RecordLines
 from freshtide.spark.loading import BaseTableLoader, discovered_columns
 from freshtide.spark.maintaining import ViewMaintainer
 from freshtide.spark.scans import SharedScans
@@ -78,7 +79,9 @@ class UpdateExecutor:
         clock: Callable[[], float],
         listeners: Listeners,
         make_queue: QueueMaker,
+        record_lines: RecordLines,
     ) -> None:
+        self._record_lines = record_lines
         self._listeners = listeners
         self._latest = LatestTables(graph, store)
         self.streams = UpdateStreams(
@@ -148,6 +151,7 @@ class UpdateExecutor:
             extra=extra,
             large_update=self._large_update,
             clock=self._clock,
+            record_lines=self._record_lines,
             scans=scans,
             flow=self._flows.of(table),
         )

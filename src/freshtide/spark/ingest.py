@@ -13,16 +13,18 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import reduce
 
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
 from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.spark.handing import RecordLines, parsed_lines
 from freshtide.spark.queries import Narrowed
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import CONTENT, reason
 from freshtide.spark.scans import SharedScans
-from freshtide.spark.schemas import feed_schema, quoted
+from freshtide.spark.schemas import feed_schema, literal, quoted
 
 _FILE, _BLOCK, _VERDICT, _LATE_UPTO = "_file", "_block", "_verdict", "_late_upto"
 FILE, BLOCK = "_file_path", _BLOCK
@@ -109,22 +111,26 @@ def read_batch(
     judge_late: bool = True,
     with_files: bool = True,
     scans: SharedScans | None = None,
+    record_lines: RecordLines | None = None,
 ) -> Batch:
     """Parse the files of a load together: what waits together is read together.
 
     Without `judge_late` no row is late, and without `with_files` the rows do not know their files; both make the
-    batch cheaper to read. With `scans` the files are read once for all tables of an update.
+    batch cheaper to read. With `scans` the files are read once for all tables of an update. With `record_lines` Spark
+    is handed the lines of the files, where it need not know whose they are.
     """
     columns = (*feed.schema, *extra)
     limits = {item.file.path: item.late_upto for item in items if item.late_upto is not None and judge_late}
     several = len({item.late_upto for item in items}) > 1
     named = with_files or (bool(limits) and several)
-    groups: dict[tuple[str, ...] | None, list[str]] = defaultdict(list)
+    groups: dict[tuple[str, ...] | None, list[FeedFile]] = defaultdict(list)
     for item in items:
-        groups[_layout(feed, item)].append(item.file.path)
+        groups[_layout(feed, item)].append(item.file)
     parts = [
-        _parsed(session, feed, columns, layout=layout, paths=paths, named=named, scans=scans)
-        for layout, paths in groups.items()
+        _named(session, feed, columns, layout=layout, files=files, scans=scans)
+        if named
+        else _nameless(session, feed, columns, layout=layout, files=files, record_lines=record_lines)
+        for layout, files in groups.items()
     ]
     if len(parts) == 1:
         (parsed,) = parts
@@ -145,61 +151,98 @@ def _layout(feed: Feed, item: LoadItem) -> tuple[str, ...] | None:
     return item.file.columns if feed.format is FileFormat.CSV and feed.header else None
 
 
-def _parsed(
+def _named(
     session: SparkSession,
     feed: Feed,
     columns: tuple[Column, ...],
     *,
     layout: tuple[str, ...] | None,
-    paths: list[str],
-    named: bool,
+    files: Sequence[FeedFile],
     scans: SharedScans | None,
 ) -> Narrowed:
-    by_name = {column.name: column for column in columns}
-    if layout is not None:
-        present = [by_name.get(name, Column(name=name, type="string")) for name in layout]
-    elif feed.format is FileFormat.CSV:
-        present = list(feed.schema)
+    present = _present(feed, columns, layout)
+    # The hidden column is there for the frame itself only, not through a view of it.
+    place = (f"_metadata.file_path AS {_FILE}", f"_metadata.file_block_start AS {_BLOCK}")
+    selected = _read(session, feed, present, files).selectExpr(*_values(feed, columns, present), *place)
+    if scans is not None:
+        selected = scans.kept((feed.name, layout, columns, *(file.path for file in files)), lambda: selected)
+    return Narrowed(frame=selected)
+
+
+def _nameless(
+    session: SparkSession,
+    feed: Feed,
+    columns: tuple[Column, ...],
+    *,
+    layout: tuple[str, ...] | None,
+    files: Sequence[FeedFile],
+    record_lines: RecordLines | None,
+) -> Narrowed:
+    present = _present(feed, columns, layout)
+    lines = None if record_lines is None else _lines_of(feed, files, record_lines)
+    if lines is None:
+        raw = _read(session, feed, present, files)
     else:
-        present = list(columns)
+        raw = parsed_lines(session, lines, _ddl(feed, present), _parsing(feed))
+    values = _values(feed, columns, present)
+    as_read = [*(quoted(column.name) for column in present), CONTENT]
+    return Narrowed(frame=raw) if values == as_read else Narrowed(frame=raw, values=tuple(values))
+
+
+def _lines_of(feed: Feed, files: Sequence[FeedFile], record_lines: RecordLines) -> list[bytes] | None:
+    together: list[bytes] = []
+    for file in files:
+        lines = record_lines(feed, file)
+        if lines is None:
+            return None
+        together += lines
+    return together
+
+
+def _present(feed: Feed, columns: tuple[Column, ...], layout: tuple[str, ...] | None) -> list[Column]:
+    """The columns that the files have."""
+    if layout is not None:
+        by_name = {column.name: column for column in columns}
+        return [by_name.get(name, Column(name=name, type="string")) for name in layout]
+    return list(feed.schema if feed.format is FileFormat.CSV else columns)
+
+
+def _values(feed: Feed, columns: tuple[Column, ...], present: Sequence[Column]) -> list[str]:
     there = {column.name for column in present}
     values = [
         _converted(feed, column) if column.name in there else f"CAST(NULL AS {column.type}) AS {quoted(column.name)}"
         for column in columns
     ]
-    values.append(f"CAST(NULL AS STRING) AS {CONTENT}" if feed.format is FileFormat.PARQUET else CONTENT)
-    raw = _reader(session, feed, present).load([_escaped(path) for path in paths])
-    if named:
-        # The hidden column is there for the frame itself only, not through a view of it.
-        place = (f"_metadata.file_path AS {_FILE}", f"_metadata.file_block_start AS {_BLOCK}")
-        selected = raw.selectExpr(*values, *place)
-        if scans is not None:
-            selected = scans.kept((feed.name, layout, columns, *paths), lambda: selected)
-        return Narrowed(frame=selected)
-    as_read = [*(quoted(column.name) for column in present), CONTENT]
-    return Narrowed(frame=raw) if values == as_read else Narrowed(frame=raw, values=tuple(values))
+    return [*values, f"CAST(NULL AS STRING) AS {CONTENT}" if feed.format is FileFormat.PARQUET else CONTENT]
 
 
-def _reader(session: SparkSession, feed: Feed, columns: list[Column]) -> DataFrameReader:
-    fields = [f"{quoted(column.name)} {_raw_type(feed, column)}" for column in columns]
-    if feed.format is FileFormat.PARQUET:
-        return session.read.format("parquet").schema(", ".join(fields))
-    reader = session.read.format(feed.format.value).schema(", ".join([*fields, f"{CONTENT} string"]))
-    wanted = {"columnNameOfCorruptRecord": CONTENT, "encoding": feed.encoding}
-    if feed.format is FileFormat.CSV:
-        wanted |= {
-            "header": str(feed.header).lower(),
-            "sep": feed.delimiter,
-            "quote": feed.quote,
-            "escape": feed.escape,
-            "nullValue": feed.null_value,
-            "multiLine": str(feed.multiline).lower(),
-        }
-    # Each option is a call to the JVM: leave out what is Spark's default anyway.
-    for name, value in wanted.items():
-        if _SPARK_DEFAULTS.get(name) != value.lower():
+def _read(session: SparkSession, feed: Feed, present: Sequence[Column], files: Sequence[FeedFile]) -> DataFrame:
+    reader = session.read.format(feed.format.value).schema(_ddl(feed, present))
+    if feed.format is not FileFormat.PARQUET:
+        wanted = {"encoding": feed.encoding}
+        if feed.format is FileFormat.CSV:
+            wanted |= {"header": str(feed.header).lower(), "multiLine": str(feed.multiline).lower()}
+        for name, value in {**_parsing(feed), **_unlike_spark(wanted)}.items():
             reader = reader.option(name, value)
-    return reader
+    return reader.load([_escaped(file.path) for file in files])
+
+
+def _ddl(feed: Feed, present: Sequence[Column]) -> str:
+    fields = [f"{quoted(column.name)} {_raw_type(feed, column)}" for column in present]
+    return ", ".join(fields if feed.format is FileFormat.PARQUET else [*fields, f"{CONTENT} string"])
+
+
+def _parsing(feed: Feed) -> dict[str, str]:
+    """How a line becomes a record."""
+    wanted = {"columnNameOfCorruptRecord": CONTENT}
+    if feed.format is FileFormat.CSV:
+        wanted |= {"sep": feed.delimiter, "quote": feed.quote, "escape": feed.escape, "nullValue": feed.null_value}
+    return _unlike_spark(wanted)
+
+
+def _unlike_spark(wanted: dict[str, str]) -> dict[str, str]:
+    """Each option is a call to the JVM: leave out what is Spark's default anyway."""
+    return {name: value for name, value in wanted.items() if _SPARK_DEFAULTS.get(name) != value.lower()}
 
 
 def _raw_type(feed: Feed, column: Column) -> str:
@@ -240,7 +283,7 @@ def _late_limits(
         return parsed, f"{next(iter(limits.values()))}L"
     by_uri = {_file_uri(session, path): upto for path, upto in limits.items()}
     if len(by_uri) <= _MAP_LIMIT:
-        pairs = ", ".join(f"{_literal(uri)}, {upto}L" for uri, upto in by_uri.items())
+        pairs = ", ".join(f"{literal(uri)}, {upto}L" for uri, upto in by_uri.items())
         return parsed, f"try_element_at(map({pairs}), {_FILE})"
     table = session.createDataFrame(list(by_uri.items()), f"{_FILE} string, {_LATE_UPTO} bigint")
     return Narrowed(frame=parsed.as_frame().join(sf.broadcast(table), _FILE, "left")), _LATE_UPTO
@@ -251,10 +294,6 @@ def _file_uri(session: SparkSession, path: str) -> str:
     jvm = session.sparkContext._jvm
     assert jvm is not None
     return str(jvm.java.io.File(path).toURI().toString())
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _escaped(path: str) -> str:

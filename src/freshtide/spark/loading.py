@@ -12,8 +12,9 @@ from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, LoadPlan
 from freshtide.core.tables import Column, Feed, FileFormat, Table
 from freshtide.spark.flows.loads import TableFlow
+from freshtide.spark.handing import RecordLines
 from freshtide.spark.ingest import Batch, Verdict, read_batch
-from freshtide.spark.queries import evaluate
+from freshtide.spark.queries import asks_for_files, evaluate
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.sessions import compiled_plans
 from freshtide.spark.unreadable import reading
@@ -30,8 +31,10 @@ from freshtide.storage import (
     UpdateRecord,
 )
 
-# What gzip makes of text, roughly: decides only which way the rows take to disk.
+# What gzip makes of text, roughly: decides only which way the rows take.
 _GZIP_RATIO = 6
+# Up to this much a single thread that parses lines is done before a job has begun and ended.
+_HANDED_OVER = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +59,12 @@ class BaseTableLoader:
         extra: tuple[Column, ...],
         large_update: int,
         clock: Callable[[], float],
+        record_lines: RecordLines,
         scans: SharedScans | None = None,
         flow: TableFlow | None = None,
     ) -> None:
         """`flow` is what the rows go through on their way into the table, where it names one."""
+        self._record_lines = record_lines
         self._flow = flow
         self._session = session
         self._scans = scans
@@ -153,6 +158,7 @@ class BaseTableLoader:
             judge_late=judge_late,
             with_files=with_files,
             scans=self._scans,
+            record_lines=self._record_lines if self._is_handed_over(items) else None,
         )
 
     def _write(self, frame: DataFrame, table: StoredTable, number: int, plan: LoadPlan) -> Written:
@@ -162,8 +168,11 @@ class BaseTableLoader:
         return write_result(frame, table, number=number, partition_by=by, large=self._is_large(plan.items))
 
     def _is_large(self, items: Sequence[LoadItem]) -> bool:
-        sizes = (item.file.size * (_GZIP_RATIO if item.file.path.endswith(".gz") else 1) for item in items)
-        return sum(sizes) > self._large_update
+        return _size(items) > self._large_update
+
+    def _is_handed_over(self, items: Sequence[LoadItem]) -> bool:
+        """Whether Spark gets the lines of the files instead of the files."""
+        return self._flow is None and _size(items) <= _HANDED_OVER and not asks_for_files(self._table.query)
 
     def _side_rows(self, plan: LoadPlan, number: int, *, taken: int) -> _Sides:
         """Look for rows that went elsewhere, unless as many have been taken as were counted on arrival."""
@@ -239,6 +248,11 @@ def discovered_columns(session: SparkSession, feed: Feed, files: Sequence[FeedFi
         for name in new:
             found[name] = Column(name=name, type=types.get(name, "string"))
     return tuple(found.values())
+
+
+def _size(items: Sequence[LoadItem]) -> int:
+    """Bytes of text, roughly."""
+    return sum(item.file.size * (_GZIP_RATIO if item.file.path.endswith(".gz") else 1) for item in items)
 
 
 def _reaching_back(written: Written, before: Snapshot | None) -> int | None:

@@ -27,6 +27,11 @@ def source_names(query: Query) -> tuple[str, ...]:
     return tuple(query.parameters.values())
 
 
+def asks_for_files(query: Query) -> bool:
+    """Whether a query may want to know which file a row comes from; of a function nobody can tell."""
+    return isinstance(query, FunctionQuery) or "input_file_" in query.text.lower()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowed:
     """Some rows of a frame, with some values computed from each; both are SQL, `columns` and `condition` of the values.

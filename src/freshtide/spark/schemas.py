@@ -59,6 +59,11 @@ def quoted(column: str) -> str:
     return "`" + column.replace("`", "``") + "`"
 
 
+def literal(text: str) -> str:
+    """A text as a literal of Spark SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def schema_from_ddl(columns: str) -> StructType:
     schema = StructType.fromDDL(columns)
     assert isinstance(schema, StructType), "a list of columns is a struct"

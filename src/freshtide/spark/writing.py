@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from freshtide.core.instants import datetime_of, seconds
+from freshtide.spark.collecting import collected
 from freshtide.spark.reading import instant
 from freshtide.spark.schemas import arrow_schema_of, quoted
 from freshtide.spark.sessions import compiled_plans
@@ -51,7 +52,7 @@ def write_result(
 def _write_small(
     frame: DataFrame, table: StoredTable, number: int, partition_by: tuple[str, ...], opens_at: int | None
 ) -> Written:
-    rows = frame.toArrow()
+    rows = collected(frame)
     parts = [rows] if opens_at is None else _split(rows, table.time_column, opens_at)
     files = [file for part in parts for file in table.write(part, number=number, partition_by=partition_by)]
     return Written(files=tuple(files), schema=rows.schema)

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from freshtide.core.tables import Query
+from freshtide.spark.collecting import collected
 from freshtide.spark.queries import evaluate
 
 # Below this the exchange of rows takes as long as what it saves.
@@ -22,4 +23,4 @@ def compute(session: SparkSession, query: Query, rows: pa.Table, schema: StructT
     frame = session.createDataFrame(rows, schema=schema)
     if work > _WORTH_SPREADING:
         frame = frame.repartition(session.sparkContext.defaultParallelism)
-    return evaluate(session, query, [frame]).toArrow()
+    return collected(evaluate(session, query, [frame]))

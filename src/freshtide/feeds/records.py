@@ -1,0 +1,26 @@
+"""The records of a text file as lines, for whoever parses them."""
+
+from __future__ import annotations
+
+from freshtide.core.files import FeedFile
+from freshtide.core.tables import Feed, FileFormat
+from freshtide.feeds import csvfiles
+from freshtide.feeds.errors import UnreadableFileError, VanishedFileError
+from freshtide.feeds.rawfiles import RawFile
+
+
+def record_lines(feed: Feed, file: FeedFile) -> list[bytes] | None:
+    """The lines of a CSV file that are its records, in UTF-8.
+
+    None where a record is not just a line, and where the file cannot be read or is not what it was on arrival: then
+    whoever reads the file itself will find out. So for JSON: where a string is asked for and something else is there,
+    Spark gives the text as it stands in a file, but not as it stands in a line that it is handed.
+    """
+    if feed.format is not FileFormat.CSV or feed.multiline:
+        return None
+    try:
+        with RawFile(file.path) as raw:
+            lines = csvfiles.record_lines(feed, raw)
+            return lines if raw.sha256() == file.sha256 else None
+    except (UnreadableFileError, VanishedFileError):
+        return None
