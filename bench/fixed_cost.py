@@ -32,9 +32,9 @@ _FEED, _TABLE = "readings_feed", "readings"
 
 # Functions whose time adds up to an update, as cProfile names them: (file, function) -> what it is.
 _STAGES = {
-    ("ingest.py", "read_batch"): "declaring the read (py4j, file listing)",
+    ("ingest.py", "read_batch"): "reading the file, declaring it to Spark (py4j)",
     ("queries.py", "evaluate"): "analysing the table's query",
-    ("dataframe.py", "toArrow"): "Spark: planning and reading, Arrow to Python",
+    ("collecting.py", "collected"): "Spark: planning and parsing, Arrow to Python",
     ("parquet.py", "write_arrow"): "writing Parquet, fsync",
     ("tables.py", "commit"): "Delta commit, fsync",
     ("execution.py", "_tidy"): "compaction, checkpoint",

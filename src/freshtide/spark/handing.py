@@ -12,7 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.core.files import FeedFile
 from freshtide.core.tables import Feed
-from freshtide.spark.schemas import literal
+from freshtide.spark.jvm import jvm_of
+from freshtide.spark.reading import empty_frame
+from freshtide.spark.schemas import literal, schema_from_ddl
 
 RecordLines = Callable[[Feed, FeedFile], Sequence[bytes] | None]
 """The lines of a CSV file that are its records; None where Spark had better read it."""
@@ -20,15 +22,9 @@ RecordLines = Callable[[Feed, FeedFile], Sequence[bytes] | None]
 
 def parsed_lines(session: SparkSession, lines: Sequence[bytes], schema: str, options: Mapping[str, str]) -> DataFrame:
     """What reading a file with these lines gives, under a schema as DDL."""
+    if not lines:
+        return empty_frame(session, schema_from_ddl(schema))
     pairs = ", ".join(literal(word) for pair in options.items() for word in pair)
     record = f"from_csv(value, {literal(schema)}, map({pairs})) AS record"
-    return _frame(session, lines).selectExpr(record).selectExpr("record.*")
-
-
-def _frame(session: SparkSession, lines: Sequence[bytes]) -> DataFrame:
-    """A frame with one column, `value`; quicker to make than by `createDataFrame`, which goes through Arrow."""
-    jvm = session.sparkContext._jvm
-    assert jvm is not None
-    text = jvm.java.io.StringReader(b"\n".join(lines).decode())
-    values = jvm.java.io.BufferedReader(text).lines().toList()
-    return DataFrame(session._jsparkSession.createDataset(values, jvm.org.apache.spark.sql.Encoders.STRING()), session)
+    jvm = jvm_of(session)
+    return jvm.select(jvm.select(jvm.lines(session, lines), (record,)), ("record.*",))

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import FunctionQuery, Query, SourceReference, SqlQuery
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
+from freshtide.spark.jvm import jvm_of
 
 
 class QueryError(FreshtideError):
@@ -47,10 +48,11 @@ class Narrowed:
     condition: str | None = None
 
     def as_frame(self) -> DataFrame:
-        frame = self.frame if self.values == ("*",) else self.frame.selectExpr(*self.values)
+        jvm = jvm_of(self.frame.sparkSession)
+        frame = self.frame if self.values == ("*",) else jvm.select(self.frame, self.values)
         if self.condition is not None:
             frame = frame.where(self.condition)
-        return frame if self.columns == ("*",) else frame.selectExpr(*self.columns)
+        return frame if self.columns == ("*",) else jvm.select(frame, self.columns)
 
     def relation(self, view: str) -> str:
         """The same as a SELECT from a view of the frame."""

@@ -1,0 +1,53 @@
+"""The JVM behind a session: what every update asks of it, looked up once.
+
+Each call is a trip to the JVM and back, and so is each part of the name of a class and each element of a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from py4j.java_gateway import JavaObject, JVMView
+from pyspark.sql import DataFrame, SparkSession
+
+# A few for each table that is read again and again.
+_KEPT = 1_024
+
+
+class Jvm:
+    """Methods and texts that stay where they are."""
+
+    def __init__(self, names: JVMView) -> None:
+        spark = names.org.apache.spark
+        converters = getattr(spark.sql.execution.arrow, "ArrowConverters$")
+        self._in_lines = names.java.util.regex.Pattern.compile("\n").splitAsStream
+        self._texts = spark.sql.Encoders.STRING()
+        self._to_arrow = getattr(converters, "MODULE$").toBatchWithSchemaIterator
+        self._serve = spark.api.python.PythonRDD.serveIterator
+        self._as_sequence = spark.api.python.PythonUtils.toSeq
+        self._sequence = lru_cache(maxsize=_KEPT)(lambda texts: self._as_sequence(list(texts)))
+
+    def lines(self, session: SparkSession, lines: Sequence[bytes]) -> DataFrame:
+        """A frame of one column, `value`; there is at least one line, and none is empty."""
+        values = self._in_lines(b"\n".join(lines).decode()).toList()
+        return DataFrame(session._jsparkSession.createDataset(values, self._texts), session)
+
+    def select(self, frame: DataFrame, expressions: Sequence[str]) -> DataFrame:
+        """`frame.selectExpr(*expressions)`, for expressions that come again."""
+        return DataFrame(frame._jdf.selectExpr(self._sequence(tuple(expressions))), frame.sparkSession)
+
+    def serve_arrow(self, rows: JavaObject, schema: JavaObject, most: int) -> tuple[Any, Any, JavaObject]:
+        """Serve the rows of an iterator as streams of Arrow at a local socket: its port, its secret, its server."""
+        port, secret, server = self._serve(self._to_arrow(rows, schema, most, most, "UTC", True, False), "rows")
+        return port, secret, server
+
+
+def jvm_of(session: SparkSession) -> Jvm:
+    names = session.sparkContext._jvm
+    assert names is not None
+    return _jvm(names)
+
+
+_jvm = lru_cache(maxsize=1)(Jvm)
