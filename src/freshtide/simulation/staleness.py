@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import sub
 
 
 class StalenessRecord:
@@ -13,22 +13,20 @@ class StalenessRecord:
     __slots__ = ("freshnesses", "moments")
 
     def __init__(self) -> None:
-        self.moments = array("d")
+        self.moments: list[float] = []
         """When updates ended."""
-        self.freshnesses = array("d")
+        self.freshnesses: list[float] = []
         """How far each of them took the table."""
 
     def closed(self, now: float) -> Staleness:
         """What the table's staleness was up to now."""
-        starts, ends = array("d"), array("d")
-        since, freshness = 0.0, 0.0
-        for moment, reached in zip(self.moments, self.freshnesses, strict=True):
-            starts.append(since - freshness)
-            ends.append(moment - freshness)
-            since, freshness = moment, reached
-        starts.append(since - freshness)
-        ends.append(now - freshness)
-        return Staleness(starts=starts, ends=ends, moments=self.moments, freshnesses=self.freshnesses)
+        since, freshness = [0.0, *self.moments], [0.0, *self.freshnesses]
+        return Staleness(
+            starts=list(map(sub, since, freshness)),
+            ends=list(map(sub, [*self.moments, now], freshness)),
+            moments=self.moments,
+            freshnesses=self.freshnesses,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
