@@ -37,27 +37,32 @@ def _blocks(
     tables: Sequence[tuple[SimulatedTable, T]], seed: int, horizon: float
 ) -> Iterator[list[tuple[float, float, T | None]]]:
     streams = [(_upcoming(table, table.stream, seed), label) for table, label in tables if table.stream is not None]
-    arrivals_per_second = sum(1.0 / table.stream.period for table, _ in tables if table.stream is not None)
-    until = 0.0
-    while streams:
-        until = min(until + max(_BLOCK, _PER_TABLE * len(streams)) / arrivals_per_second, horizon)
+    per_second = sum(1.0 / table.stream.period for table, _ in tables if table.stream is not None)
+    window = max(_BLOCK, _PER_TABLE * len(streams)) / per_second if streams else 0.0
+    begin = _soonest(streams)
+    while begin < math.inf and begin <= horizon:
+        until = min(begin + window, horizon)
         block: list[tuple[float, float, T | None]] = []
         for upcoming, label in streams:
             moments, timestamps = upcoming.until(until)
             block.extend(zip(moments, timestamps, itertools.repeat(label)))
         block.sort(key=itemgetter(0))
         yield block
-        if until == horizon:
-            break
-        streams = [(upcoming, label) for upcoming, label in streams if not upcoming.is_exhausted]
+        begin = _soonest(streams)
     yield [(math.nextafter(horizon, math.inf), math.inf, None)]
+
+
+def _soonest(streams: Sequence[tuple[_Upcoming, object]]) -> float:
+    return min((upcoming.next_at for upcoming, _ in streams), default=math.inf)
 
 
 class _Upcoming(Protocol):
     """The files of one table, taken up to a moment and then up to the next."""
 
     @property
-    def is_exhausted(self) -> bool: ...
+    def next_at(self) -> float:
+        """When the next one comes; infinity if none does."""
+        ...
 
     def until(self, moment: float) -> tuple[list[float], list[float]]:
         """Moments and time stamps of those that have not been taken."""
@@ -71,11 +76,13 @@ def _upcoming(table: SimulatedTable, stream: Stream, seed: int) -> _Upcoming:
 class _Periodic:
     """The same files as `files_of`, but not one by one."""
 
-    is_exhausted = False
-
     def __init__(self, stream: Stream) -> None:
         self._first, self._period = stream.first, stream.period
         self._taken = 0
+
+    @property
+    def next_at(self) -> float:
+        return self._first + self._taken * self._period
 
     def until(self, moment: float) -> tuple[list[float], list[float]]:
         first, period, taken = self._first, self._period, self._taken
@@ -94,8 +101,8 @@ class _Drawn:
         self._next = next(files, None)
 
     @property
-    def is_exhausted(self) -> bool:
-        return self._next is None
+    def next_at(self) -> float:
+        return math.inf if self._next is None else self._next[0]
 
     def until(self, moment: float) -> tuple[list[float], list[float]]:
         moments, timestamps = [], []
