@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -39,8 +40,8 @@ class _Running:
     draw: Callable[[], float]
     lateness: float
     record: StalenessRecord
-    moments: list[float]
-    freshnesses: list[float]
+    moments: array[float]
+    freshnesses: array[float]
     """Those of the record."""
     arrival: DataArrived
     """Of the last file that was told alone. The scheduler keeps no events: it is written anew for the next one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import sub
@@ -13,17 +14,17 @@ class StalenessRecord:
     __slots__ = ("freshnesses", "moments")
 
     def __init__(self) -> None:
-        self.moments: list[float] = []
+        self.moments = array("d")
         """When updates ended."""
-        self.freshnesses: list[float] = []
+        self.freshnesses = array("d")
         """How far each of them took the table."""
 
     def closed(self, now: float) -> Staleness:
         """What the table's staleness was up to now."""
         since, freshness = [0.0, *self.moments], [0.0, *self.freshnesses]
         return Staleness(
-            starts=list(map(sub, since, freshness)),
-            ends=list(map(sub, [*self.moments, now], freshness)),
+            starts=array("d", map(sub, since, freshness)),
+            ends=array("d", map(sub, [*self.moments, now], freshness)),
             moments=self.moments,
             freshnesses=self.freshnesses,
         )
