@@ -107,12 +107,12 @@ class TableState(Candidate):
     """Of an update stream: the moment of the decision, which its staleness hangs on."""
 
     def arrived_among(self, timestamp: float, at: float) -> None:
-        """Data has come for which other data makes a difference that has come before."""
+        """Data has come that does not simply follow what is pending: it is late, or of an update stream."""
         if not self.update_stream:
-            at_place = bisect_right(self.pending, timestamp, self.taken)
-            self.pending.insert(at_place, timestamp)
+            place = bisect_right(self.pending, timestamp, self.taken)
+            self.pending.insert(place, timestamp)
             # It waits no shorter for being late than what it stands before.
-            self.since.insert(at_place, min([at, *self.since[at_place : at_place + 1]]))
+            self.since.insert(place, min([at, *self.since[place : place + 1]]))
         elif len(self.pending) > self.taken:
             # Together with the updates that wait it is one piece, as old as the oldest of them.
             self.pending[-1], self.since[-1] = max(self.pending[-1], timestamp), min(self.since[-1], at)

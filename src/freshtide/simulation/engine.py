@@ -93,7 +93,8 @@ class Simulation:
             horizon=horizon,
         )
         comes_at, timestamp, comer = next(arrivals)
-        # Ends of updates and, without a table, moments at which the scheduler wants to be woken; one that never comes.
+        # Ends of updates and, without a table, moments at which the scheduler wants to be woken. One never comes, so
+        # that there is always a next.
         ahead: list[tuple[float, int, _Running | None]] = [(math.inf, 0, None)]
         ends_at = math.inf
         sequence = 0
@@ -110,6 +111,7 @@ class Simulation:
                 now = comes_at
                 handled += 1
                 if happened:
+                    # The table's own may be among them.
                     happened.append(DataArrived(comer.arrival.table, timestamp, now))
                 else:
                     arrival = comer.arrival
@@ -144,8 +146,7 @@ class Simulation:
                         upto, gained = table.freshness, 0.0
                     if slowdown is not None and now >= steady_until:
                         factor, steady_until = slowdown.factor_at(now), slowdown.steady_until(now)
-                    draw = table.draw
-                    seconds = (table.alpha + table.beta * gained) * (lowest + spread * draw()) * factor
+                    seconds = (table.alpha + table.beta * gained) * (lowest + spread * table.draw()) * factor
                     busy[track] += seconds
                     ending = table.ending
                     ending.track, ending.seconds = track, seconds
