@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hypothesis import settings
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
-from freshtide.core.costs import CostModel
+from freshtide.core.costs import Cost, CostModel, GivenCost
 from freshtide.core.events import (
     DataArrived,
     Event,
@@ -60,6 +61,7 @@ POLICIES = st.builds(
     inheritance=st.sampled_from([NoInheritance(), SumInheritance(), MaxInheritance(), MaxPlusInheritance(k=2.0)]),
     chopping=st.sampled_from([None, 1.0, 3.0]),
 )
+COSTS: st.SearchStrategy[Callable[[float, float], Cost]] = st.sampled_from([CostModel.given, GivenCost])
 
 
 @dataclass(slots=True)
@@ -94,19 +96,20 @@ class Setting:
     policy: Policy
     attempts: int
 
-    def scheduler(self) -> Scheduler:
+    def scheduler(self, *, explaining: bool = True) -> Scheduler:
         return Scheduler(
             self.tables,
             tracks=self.tracks,
             policy=self.policy,
             uniform=random.Random(7).random,
             retry=RetryPolicy(attempts=self.attempts, backoff=2.0),
+            explaining=explaining,
         )
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[ScheduledTable, ...]:
-    """Up to three base tables and five views on anything before them."""
+    """Up to three base tables, some of them loaded before, and five views on anything before them."""
     names: list[str] = []
     tables = []
     bases = draw(st.integers(1, 3))
@@ -120,7 +123,8 @@ def graphs(draw: st.DrawFn) -> tuple[ScheduledTable, ...]:
                 sources=sources,
                 priority=draw(st.sampled_from([0.5, 1.0, 10.0])),
                 period=draw(st.sampled_from([1.0, 60.0])),
-                cost=CostModel.given(draw(st.sampled_from([0.0, 1.0])), draw(st.sampled_from([0.0, 0.5]))),
+                cost=draw(COSTS)(draw(st.sampled_from([0.0, 1.0])), draw(st.sampled_from([0.0, 0.5]))),
+                freshness=0.0 if is_base and draw(st.booleans()) else None,
             )
         )
         names.append(name)
@@ -147,10 +151,12 @@ class SchedulerMachine(RuleBasedStateMachine):
                 sources=t.sources,
                 lateness=0.0 if t.sources else late,
                 stride=float("inf") if policy.chopping is None else policy.chopping * (t.period or 0.0),
+                freshness=t.freshness,
+                caught_up=t.freshness is not None,
             )
             for t in tables
         }
-        self.newest: dict[str, float] = {}
+        self.newest = {t.name: t.freshness for t in tables if t.freshness is not None}
         self.now = 0.0
         self.history: list[tuple[list[Event], float, list[Command]]] = []
 
@@ -382,9 +388,10 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert not self.scheduler.retrying
 
     def _check_that_a_replay_decides_the_same(self) -> None:
-        again = self.setting.scheduler()
+        again, tersely = self.setting.scheduler(), self.setting.scheduler(explaining=False)
         for events, now, commands in self.history:
             assert again.handle(events, now) == commands
+            assert tersely.handle(events, now) == commands, "with or without reasons"
 
 
 TestScheduler = SchedulerMachine.TestCase

@@ -30,8 +30,9 @@ from freshtide.scheduling.inheritance import (
 from freshtide.scheduling.named import GROUP_AND_RUN, PRP, adaptive_policy
 from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Ordering
 from freshtide.scheduling.policy import ALLOCATIONS, INHERITANCES, Policy
+from freshtide.scheduling.reasons import TableView
 from freshtide.scheduling.retries import RetryPolicy
-from freshtide.scheduling.scheduler import Scheduler, TableView
+from freshtide.scheduling.scheduler import Scheduler
 from freshtide.scheduling.standing import Prospect, StandingScheduler
 from freshtide.scheduling.states import ScheduledTable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from freshtide.scheduling.allocations import Allocation, Lane, Load, Partition, lowest, tracks_of
 from freshtide.scheduling.orderings import Ordering
@@ -22,11 +21,14 @@ class Dispatcher:
     def __init__(
         self, states: Sequence[TableState], *, tracks: int, allocation: Allocation, ordering: Ordering
     ) -> None:
+        # By place.
         self._states = states
         self._tracks = tracks
         self._allocation = allocation
         self.ordering = ordering
         self.available = (1 << tracks) - 1
+        self.waiting = 0
+        """How many candidates stand in the queues."""
         self.partition: Partition
         self.lanes: tuple[Lane, ...]
         self.queues: list[ReadyQueue]
@@ -50,8 +52,16 @@ class Dispatcher:
             if waiting:
                 state.queue.put(state)
 
-    def __len__(self) -> int:
-        return sum(len(queue) for queue in self.queues)
+    def put(self, state: TableState) -> None:
+        """Let a table wait, or give it its new rank if it is waiting already."""
+        if state.entry is None:
+            self.waiting += 1
+        state.queue.put(state)
+
+    def withdraw(self, state: TableState) -> None:
+        """Let a table that waits do so no longer."""
+        self.waiting -= 1
+        state.queue.withdraw(state)
 
     def choose(self) -> tuple[TableState, int] | None:
         """The best waiting update that an idle track may take, and that track; they stay where they are."""
@@ -66,7 +76,7 @@ class Dispatcher:
                 found, where = entry, tracks
         if found is None:
             return None
-        return cast("TableState", found[3]), lowest(where)
+        return self._states[found[1]], lowest(where)
 
     def place(self, lane: Lane) -> int:
         """The idle tracks that a lane's next update may take, of the kind it prefers most."""
@@ -100,8 +110,8 @@ class Dispatcher:
     def best(self, count: int) -> list[TableState]:
         """The waiting tables over all lanes, best first."""
         entries = sorted(entry for queue in self.queues for entry in queue.best(count))[:count]
-        return [cast("TableState", candidate) for *_, candidate in entries]
+        return [self._states[place] for _, place, *_ in entries]
 
     @property
     def idle(self) -> bool:
-        return self.available == (1 << self._tracks) - 1 and not len(self)
+        return self.available == (1 << self._tracks) - 1 and not self.waiting

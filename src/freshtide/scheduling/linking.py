@@ -26,4 +26,12 @@ def linked_states(tables: Sequence[ScheduledTable], policy: Policy) -> dict[str,
     for state in states.values():
         state.sources = [states[source] for source in dict.fromkeys(state.spec.sources)]
         state.dependents = [states[dependent] for dependent in dependents[state.table]]
+        state.plain = state.able and not (
+            state.sources
+            or state.dependents
+            or state.learns
+            or state.update_stream
+            or state.first_load
+            or state.revision_wanted
+        )
     return states

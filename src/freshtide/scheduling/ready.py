@@ -52,8 +52,8 @@ class RankedQueue:
         return self._live
 
     def put(self, candidate: Candidate) -> None:
-        rank = self._rank(candidate)
-        old = candidate.entry
+        rank_of, old = self._rank, candidate.entry
+        rank = rank_of(candidate)
         if old is None:
             self._live += 1
         elif old[0] == rank:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
-from freshtide.core.commands import Command, Decision, GiveUp, RunnerUp, StartUpdate, WakeAt
+from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import Cost
 from freshtide.core.events import (
     DataArrived,
@@ -19,7 +19,7 @@ from freshtide.core.events import (
 )
 from freshtide.core.staleness import trailing_edge
 from freshtide.guarantees import Breach
-from freshtide.scheduling.adaptive import Adaptation, ReservationView
+from freshtide.scheduling.adaptive import Adaptation
 from freshtide.scheduling.allocations import Partition, Shortage, lowest
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.dispatch import Dispatcher
@@ -27,31 +27,14 @@ from freshtide.scheduling.expectations import Expectations
 from freshtide.scheduling.linking import linked_states
 from freshtide.scheduling.orderings import ORDERINGS, ReservedDeadline
 from freshtide.scheduling.policy import Policy
+from freshtide.scheduling.reasons import TableView, copy_of, decision_for, view_of
 from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.states import NOT_RUNNING, ScheduledTable, TableState, TableStatus
-from freshtide.scheduling.waiting import why_not_placed, why_waiting
 
-_RUNNERS_UP = 3
+# So many of the best that wait can go before the best one, for the sake of an update that is expected.
+_LOOKED_AT = 19
 # Sharing out takes time in proportion to the tables: many that drift at once are shared out together.
 _DRIFTED_SHARE = 0.01
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableView:
-    """A look at a table from outside, for explanations."""
-
-    name: str
-    freshness: float | None
-    status: TableStatus
-    track: int | None
-    pending: int
-    retry_at: float | None
-    candidate: Candidate | None
-    lane: str
-    waits: str | None
-    """Why no update of the table is running; None while one is."""
-    reservation: ReservationView | None
-    """Under the adaptive scheduler."""
 
 
 class Scheduler:
@@ -84,15 +67,14 @@ class Scheduler:
         self._dispatcher = Dispatcher(states, tracks=tracks, allocation=policy.allocation, ordering=self._ordering)
         self._expectations = Expectations(states) if self._ordering.looks_ahead else None
         self._drifted: set[str] = set()
-        self._running: list[TableState | None] = [None] * tracks
+        # What was last started on each track. It need not be running any more: its own track says so.
+        self._last_on: list[TableState | None] = [None] * tracks
         self._released_tracks = True
         self._retrying: dict[str, None] = {}
         self._update_streams = [state for state in states if state.update_stream]
         # What could be updated from the start; its release time is that of the first call.
         self._touched = list(states)
         self._appliers: dict[type, Callable[..., Command | None]] = {
-            DataArrived: self._arrive,
-            UpdateFinished: self._finish,
             UpdateFailed: self._fail,
             TimerFired: self._wake,
             TablePaused: self._pause,
@@ -103,46 +85,86 @@ class Scheduler:
         self._propose: Callable[[TableState], bool] = TableState.propose
         if policy.adaptive is not None:
             self._adapt(Adaptation(states, tracks=tracks, settings=policy.adaptive, reach=reach))
+        # Whether a decision depends on more than what has arrived and ended. Most do not, and need not ask thrice.
+        self._steered = bool(self._update_streams or self._expectations or self._adaptation)
 
-    def handle(self, events: Iterable[Event], now: float) -> list[Command]:  # noqa: PLR0912 - taken apart it is slower
-        """Apply all that happened, then decide once."""
+    def handle(self, events: Iterable[Event], now: float) -> list[Command]:  # noqa: PLR0912, PLR0915
+        """Apply all that happened, then decide once.
+
+        A simulation spends half of its time in here: arrivals and ends of updates, of which there are millions, are
+        applied in the loop itself, and whatever is rare is behind one test (`steered`, or `plain` of a table).
+        """
         commands: list[Command] = []
-        touched = self._touched
-        for state in self._update_streams:
-            state.moment = now
+        states, touched = self._states, self._touched
+        dispatcher, steered = self._dispatcher, self._steered
+        if steered:
+            for state in self._update_streams:
+                state.moment = now
         for event in events:
-            command = self._appliers[type(event)](event, now)
-            if command is not None:
-                commands.append(command)
-        if self._adaptation is not None:
-            commands += self._advance(self._adaptation, now)
-        dispatcher, propose = self._dispatcher, self._propose
-        for state in self._update_streams:
-            # They have grown staler while they waited: their ranks hold for one moment only.
-            if state.entry is not None and propose(state):
-                state.queue.put(state)
-        # Unless a track was given back, what waited before has still none to go to: only one newly released can have.
-        alone = len(touched) == 1 and not self._released_tracks
-        for state in touched:
-            if state.sources:
-                self._see_edge(state, now)
-            if state.track == NOT_RUNNING and state.able and propose(state):
-                tracks = alone and (dispatcher.available & state.own or dispatcher.place(dispatcher.lanes[state.lane]))
-                if tracks:
-                    commands.append(self._start(state, lowest(tracks)))
+            if type(event) is DataArrived:
+                state = states[event.table]
+                pending, timestamp = state.pending, event.timestamp
+                at = now if event.at is None else event.at
+                if pending and (timestamp < pending[-1] or state.update_stream):
+                    state.arrived_among(timestamp, at)
                 else:
-                    state.queue.put(state)
-            elif state.entry is not None:
-                state.queue.withdraw(state)
-        touched.clear()
-        if not alone:
+                    pending.append(timestamp)
+                    state.since.append(at)
+                if state.track == NOT_RUNNING:
+                    # A running table is looked at when its update ends.
+                    touched.append(state)
+                if steered:
+                    self._note_arrival(state, at)
+            elif type(event) is UpdateFinished:
+                state = states[event.table]
+                if not state.plain:
+                    self._note_end(state, event, now)
+                state.freshness, state.safe = event.freshness, event.safe
+                dispatcher.available |= 1 << state.track
+                self._released_tracks = True
+                state.track = NOT_RUNNING
+                pending, taken = state.pending, state.taken
+                state.taken = 0
+                if taken == len(pending):
+                    pending.clear()
+                    state.since.clear()
+                else:
+                    del pending[:taken], state.since[:taken]
+                    touched.append(state)
+            else:
+                command = self._appliers[type(event)](event, now)
+                if command is not None:
+                    commands.append(command)
+        if steered:
+            commands += self._steer(now)
+        # One table alone needs no queue: what waited before has still no track to go to, unless one was given back.
+        contended = False
+        if self._released_tracks:
             self._released_tracks = False
-            while dispatcher.available:
+            contended = dispatcher.waiting > 0
+        if touched:
+            if len(touched) > 1:
+                contended = True
+            propose = self._propose
+            for state in touched:
+                if (state.plain or self._may_start(state, now)) and propose(state):
+                    tracks = not contended and (
+                        dispatcher.available & state.own or dispatcher.place(dispatcher.lanes[state.lane])
+                    )
+                    if tracks:
+                        commands.append(self._start(state, lowest(tracks)))
+                    else:
+                        dispatcher.put(state)
+                elif state.entry is not None:
+                    dispatcher.withdraw(state)
+            touched.clear()
+        if contended:
+            while dispatcher.waiting and dispatcher.available:
                 found = dispatcher.choose()
                 if found is None:
                     break
                 state, track = found
-                if self._expectations is not None:
+                if steered and self._expectations is not None:
                     state, track = self._look_ahead(state, track, now)
                 commands.append(self._start(state, track))
         return commands
@@ -151,22 +173,11 @@ class Scheduler:
         """The state of a table, for explanations."""
         state = self._states[table]
         reservation = None if self._adaptation is None else self._adaptation.look(state)
-        return TableView(
-            name=table,
-            freshness=state.freshness,
-            status=state.status,
-            track=None if state.track == NOT_RUNNING else state.track,
-            pending=len(state.pending) - state.taken,
-            retry_at=state.retry_at,
-            candidate=None if state.entry is None else _copy(state),
-            lane=self._dispatcher.lanes[state.lane].label,
-            waits=why_waiting(state, self._dispatcher, self._busy(), reservation),
-            reservation=reservation,
-        )
+        return view_of(state, self._dispatcher, self._busy(), reservation)
 
     def standing(self, count: int) -> list[Candidate]:
         """The waiting candidates, best first."""
-        return [_copy(state) for state in self._dispatcher.best(count)]
+        return [copy_of(state) for state in self._dispatcher.best(count)]
 
     def because(self, candidate: Candidate) -> str:
         """In words: what puts a candidate where it is."""
@@ -204,23 +215,49 @@ class Scheduler:
     def _adapt(self, adaptation: Adaptation) -> None:
         """Reservations decide from now on which updates are released."""
 
-        def arrive(event: DataArrived, now: float) -> None:
-            self._arrive(event, now)
-            # A table can fall behind, and so change its mode, during its update.
-            self._touched.append(self._states[event.table])
-
-        def finish(event: UpdateFinished, now: float) -> None:
-            self._finish(event, now)
-            state = self._states[event.table]
-            adaptation.ended(state, now)
-            self._touched.append(state)
-
         def wake(event: TimerFired, now: float) -> None:
             self._wake(event, now)
             adaptation.woken()
 
         self._adaptation, self._propose = adaptation, adaptation.propose
-        self._appliers |= {DataArrived: arrive, UpdateFinished: finish, TimerFired: wake}
+        for state in self._states.values():
+            state.plain = False
+        self._appliers[TimerFired] = wake
+
+    def _note_arrival(self, state: TableState, at: float) -> None:
+        if self._expectations is not None:
+            self._expectations.released(state, at)
+        if self._adaptation is not None:
+            # A table can fall behind, and so change its mode, during its update.
+            self._touched.append(state)
+
+    def _note_end(self, state: TableState, event: UpdateFinished, now: float) -> None:
+        """What the end of an update means beyond that its data is loaded."""
+        before, after = state.freshness, event.freshness
+        # An update stream's updates take what has waited so long, wherever its time stamps are.
+        gained = state.delta if state.update_stream else None if before is None or after is None else after - before
+        if state.learns and gained is not None and not state.running_rebuild:
+            state.learn(gained, event.seconds)
+            self._note_drift(state)
+        state.succeeded()
+        # Something may be wanted that did not arrive: a rebuild, or to follow a source.
+        self._touched.append(state)
+        for dependent in state.dependents:
+            if (event.revised or state.update_stream) and not dependent.revision_wanted:
+                # What was computed from the old rows is as wrong as they were; an update stream always replaces some.
+                dependent.revision_wanted, dependent.wanted_since = True, now
+            self._touched.append(dependent)
+        if self._adaptation is not None:
+            self._adaptation.ended(state, now)
+
+    def _steer(self, now: float) -> list[Command]:
+        """Whatever changes with time alone: modes and releases, and the ranks of update streams."""
+        commands = [] if self._adaptation is None else self._advance(self._adaptation, now)
+        for state in self._update_streams:
+            # They have grown staler while they waited: their ranks hold for one moment only.
+            if state.entry is not None and self._propose(state):
+                self._dispatcher.put(state)
+        return commands
 
     def _advance(self, adaptation: Adaptation, now: float) -> list[Command]:
         for state in self._touched:
@@ -229,46 +266,10 @@ class Scheduler:
         wake = adaptation.advance(self._touched, now)
         return [] if wake is None else [WakeAt(wake)]
 
-    def _arrive(self, event: DataArrived, now: float) -> None:
-        state = self._states[event.table]
-        pending, timestamp = state.pending, event.timestamp
-        if event.at is not None:
-            now = event.at
-        if state.update_stream:
-            state.arrived_update(timestamp, now)
-        elif pending and timestamp < pending[-1]:
-            state.arrived_late(timestamp, now)
-        else:
-            pending.append(timestamp)
-            state.since.append(now)
-        if self._expectations is not None:
-            self._expectations.released(state, now)
-        if state.track == NOT_RUNNING:
-            # A running table is looked at when its update ends.
-            self._touched.append(state)
-
-    def _finish(self, event: UpdateFinished, now: float) -> None:
-        state = self._states[event.table]
-        before, after = state.freshness, event.freshness
-        # An update stream's updates take what has waited so long, wherever its time stamps are.
-        gained = state.delta if state.update_stream else None if before is None or after is None else after - before
-        if state.learns and gained is not None and not state.running_rebuild:
-            state.learn(gained, event.seconds)
-            self._note_drift(state)
-        state.freshness, state.safe = after, event.safe
-        self._vacate(state.track)
-        state.finished()
-        if state.pending or state.rebuild_wanted or state.revision_wanted or state.sources:
-            self._touched.append(state)
-        for dependent in state.dependents:
-            if (event.revised or state.update_stream) and not dependent.revision_wanted:
-                # What was computed from the old rows is as wrong as they were; an update stream always replaces some.
-                dependent.revision_wanted, dependent.wanted_since = True, now
-            self._touched.append(dependent)
-
     def _fail(self, event: UpdateFailed, now: float) -> Command:
         state = self._states[event.table]
-        self._vacate(state.track)
+        self._dispatcher.available |= 1 << state.track
+        self._released_tracks = True
         state.failed()
         self._touched.append(state)
         wait = self._retry.wait_after(state.failures)
@@ -295,7 +296,7 @@ class Scheduler:
 
     def _want_rebuild(self, event: RebuildRequested, now: float) -> None:
         state = self._states[event.table]
-        state.rebuild_wanted, state.wanted_since = True, now
+        state.want_rebuild(now)
         self._touched.append(state)
 
     def _stop_waiting(self, name: str) -> None:
@@ -326,11 +327,11 @@ class Scheduler:
             if len(self._drifted) >= _DRIFTED_SHARE * len(self._states):
                 self._share_out()
 
-    def _vacate(self, track: int) -> None:
-        assert track != NOT_RUNNING, "an update ended that never started"
-        self._dispatcher.available |= 1 << track
-        self._running[track] = None
-        self._released_tracks = True
+    def _may_start(self, state: TableState, now: float) -> bool:
+        """Look at a table's sources, if it has any, and whether an update of it may start at all."""
+        if state.sources:
+            self._see_edge(state, now)
+        return state.track == NOT_RUNNING and state.able
 
     def _see_edge(self, state: TableState, now: float) -> None:
         edge = trailing_edge([source.safe for source in state.sources])
@@ -342,16 +343,18 @@ class Scheduler:
             self._expectations.released(state, now)
 
     def _start(self, state: TableState, track: int) -> StartUpdate:
-        decision = self._decision(state, track) if self._explaining else None
-        self._occupy(state, track)
-        return StartUpdate(state.table, track, state.upto, state.running_rebuild, decision)
-
-    def _occupy(self, state: TableState, track: int) -> None:
+        dispatcher, decision = self._dispatcher, None
+        if self._explaining:
+            decision = decision_for(state, track, dispatcher, self._busy(), allocation=self._policy.allocation.name)
         if state.entry is not None:
-            state.queue.withdraw(state)
-        self._dispatcher.available &= ~(1 << track)
-        self._running[track] = state
-        state.start(track)
+            dispatcher.withdraw(state)
+        dispatcher.available &= ~(1 << track)
+        self._last_on[track] = state
+        state.track = track
+        if state.plain or state.start_anew():
+            pending, upto = state.pending, state.upto
+            state.taken = len(pending) if pending[-1] <= upto else bisect_right(pending, upto)
+        return StartUpdate(state.table, track, state.upto, state.running_rebuild, decision)
 
     def _look_ahead(self, best: TableState, track: int, now: float) -> tuple[TableState, int]:
         assert self._expectations is not None
@@ -361,7 +364,7 @@ class Scheduler:
         dispatcher = self._dispatcher
         others = [
             other
-            for other in dispatcher.best(_RUNNERS_UP + 16)
+            for other in dispatcher.best(_LOOKED_AT)
             if other is not best and dispatcher.place(dispatcher.lanes[other.lane])
         ]
         chosen = self._ordering.reconsider(best, others, upcoming)
@@ -373,42 +376,4 @@ class Scheduler:
 
     def _busy(self) -> dict[int, TableState]:
         """Tracks to what runs on them."""
-        return {track: state for track, state in enumerate(self._running) if state is not None}
-
-    def _decision(self, state: TableState, track: int) -> Decision:
-        dispatcher = self._dispatcher
-        others = [other for other in dispatcher.best(_RUNNERS_UP + 1) if other is not state][:_RUNNERS_UP]
-        busy = self._busy()
-        return Decision(
-            ordering=self._ordering.name,
-            allocation=self._policy.allocation.name,
-            lane=dispatcher.lanes[state.lane].label,
-            placed=dispatcher.placed(state, track),
-            benefit=state.benefit,
-            delta=state.delta,
-            cost=state.cost,
-            waiting=len(dispatcher) - (state.entry is not None),
-            runners_up=tuple(
-                RunnerUp(
-                    table=other.table,
-                    benefit=other.benefit,
-                    waits=why_not_placed(other, dispatcher, busy),
-                )
-                for other in others
-            ),
-        )
-
-
-def _copy(state: TableState) -> Candidate:
-    return Candidate(
-        table=state.table,
-        place=state.place,
-        priority=state.priority,
-        period=state.period,
-        released_at=state.released_at,
-        delta=state.delta,
-        cost=state.cost,
-        upto=state.upto,
-        due=state.due,
-        update_stream=state.update_stream,
-    )
+        return {track: state for track, state in enumerate(self._last_on) if state is not None and state.track == track}

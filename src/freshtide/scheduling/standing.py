@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from freshtide.core.commands import Command
 from freshtide.core.events import Event
@@ -12,6 +13,7 @@ from freshtide.scheduling.allocations import Lane
 from freshtide.scheduling.inheritance import inherited_from
 from freshtide.scheduling.orderings import MaxBenefit
 from freshtide.scheduling.scheduler import Scheduler
+from freshtide.scheduling.states import ScheduledTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +34,17 @@ class Prospect:
 class StandingScheduler(Scheduler):
     """Is told what runs where, besides what has happened, and starts nothing itself."""
 
+    def __init__(self, tables: Iterable[ScheduledTable], **settings: Any) -> None:
+        super().__init__(tables, explaining=False, **settings)
+
     def is_running(self, table: str, track: int, *, upto: float, rebuild: bool = False) -> None:
         """An update of the table has been started there, with what has arrived up to now."""
         state = self._states[table]
         state.upto = upto
         state.rebuild_wanted |= rebuild
-        self._occupy(state, track)
+        # It is among the tables that the first call looks at, and must not be started once more there.
+        state.plain = False
+        self._start(state, track)
 
     @property
     def ranks_by_benefit(self) -> bool:

@@ -83,6 +83,11 @@ class TableState(Candidate):
     running_revision: bool = False
     failures: int = 0
     retry_at: float | None = None
+    plain: bool = False
+    """Whether nothing has ever happened to it but that data arrived and was loaded, and nothing hangs on that.
+
+    So there are no sources, dependents, costs to learn, reservations, failures, rebuilds or pauses to think of. It
+    saves time and changes nothing: whatever makes a table less than plain may leave it so for ever."""
     able: bool = True
     """Whether the table takes part and is not to be tried again later."""
     rebuild_wanted: bool = False
@@ -101,20 +106,19 @@ class TableState(Candidate):
     moment: float = 0.0
     """Of an update stream: the moment of the decision, which its staleness hangs on."""
 
-    def arrived_update(self, timestamp: float, at: float) -> None:
-        """An update has come: together with those that wait it is one piece, as old as the oldest of them."""
-        if len(self.pending) > self.taken:
+    def arrived_among(self, timestamp: float, at: float) -> None:
+        """Data has come that does not simply follow what is pending: it is late, or of an update stream."""
+        if not self.update_stream:
+            place = bisect_right(self.pending, timestamp, self.taken)
+            self.pending.insert(place, timestamp)
+            # It waits no shorter for being late than what it stands before.
+            self.since.insert(place, min([at, *self.since[place : place + 1]]))
+        elif len(self.pending) > self.taken:
+            # Together with the updates that wait it is one piece, as old as the oldest of them.
             self.pending[-1], self.since[-1] = max(self.pending[-1], timestamp), min(self.since[-1], at)
         else:
             self.pending.append(timestamp)
             self.since.append(at)
-
-    def arrived_late(self, timestamp: float, now: float) -> None:
-        """Data has come that belongs before other data."""
-        at = bisect_right(self.pending, timestamp, self.taken)
-        self.pending.insert(at, timestamp)
-        # It waits no shorter for being late than what it stands before.
-        self.since.insert(at, min([now, *self.since[at : at + 1]]))
 
     def seen_edge(self, edge: float | None, now: float) -> None:
         """The trailing edge of a view's sources is there now."""
@@ -135,14 +139,16 @@ class TableState(Candidate):
     def set_standing(self, status: TableStatus, retry_at: float | None) -> None:
         self.status, self.retry_at = status, retry_at
         self.able = status is TableStatus.ACTIVE and retry_at is None
+        self.plain = False
 
     def propose(self) -> bool:
         """Bring the candidate up to date; False if there is nothing to update."""
+        if not self.plain:
+            if self.update_stream:
+                return self._propose_newest()
+            if self.rebuild_wanted or self.revision_wanted:
+                return self._propose_again()
         pending = self.pending
-        if self.update_stream:
-            return self._propose_newest()
-        if self.rebuild_wanted or self.revision_wanted:
-            return self._propose_again()
         if not pending:
             return False
         goal = pending[-1]
@@ -209,39 +215,31 @@ class TableState(Candidate):
         self.cost = max(self.alpha + self.beta * delta, SHORTEST)
         return True
 
-    def start(self, track: int) -> None:
-        """Take what is pending up to the goal with the update."""
-        self.track = track
-        if self.rebuild_wanted or self.revision_wanted:
-            self.running_rebuild, self.rebuild_wanted = self.rebuild_wanted, False
-            self.running_revision, self.revision_wanted = self.revision_wanted, False
-            if self.running_rebuild and not self.sources:
-                return
-        pending = self.pending
-        self.taken = len(pending) if pending and pending[-1] <= self.upto else bisect_right(pending, self.upto)
+    def want_rebuild(self, now: float) -> None:
+        self.rebuild_wanted, self.wanted_since, self.plain = True, now, False
+
+    def start_anew(self) -> bool:
+        """Take what is wanted anew with the update; whether it takes what is pending as well."""
+        self.running_rebuild, self.rebuild_wanted = self.rebuild_wanted, False
+        self.running_revision, self.revision_wanted = self.revision_wanted, False
+        return bool(self.pending) and bool(self.sources or not self.running_rebuild)
 
     def learn(self, gained: float, seconds: float) -> None:
         """An update that gained so much freshness took so long."""
         self.model = self.model.observed(gained, seconds)
         self.alpha, self.beta = self.model.coefficients
 
-    def finished(self) -> None:
-        """The update has been committed, with all that it had taken."""
+    def succeeded(self) -> None:
+        """The update has been committed, and nothing is left of what was wrong before."""
         self.failures = 0
-        self.track = NOT_RUNNING
-        taken, pending = self.taken, self.pending
-        if taken == len(pending):
-            pending.clear()
-            self.since.clear()
+        if self.taken == len(self.pending):
             self.first_load = False
-        else:
-            del pending[:taken], self.since[:taken]
-        self.taken = 0
         self.running_rebuild = self.running_revision = False
 
     def failed(self) -> None:
         """What the update had taken is pending again."""
         self.failures += 1
+        self.plain = False
         self.track = NOT_RUNNING
         self.taken = 0
         self.rebuild_wanted |= self.running_rebuild

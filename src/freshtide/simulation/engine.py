@@ -1,13 +1,13 @@
-"""Virtual time: a heap of events drives the scheduler that the warehouse runs."""
+"""Virtual time: arrivals, and a heap of what is running, drive the scheduler that the warehouse runs."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush
 
 from freshtide.core.commands import StartUpdate, WakeAt
 from freshtide.core.costs import GivenCost
@@ -15,12 +15,8 @@ from freshtide.core.events import DataArrived, Event, TimerFired, UpdateFinished
 from freshtide.scheduling import GlobalAllocation, Policy, ScheduledTable, Scheduler
 from freshtide.simulation.results import Result
 from freshtide.simulation.staleness import StalenessRecord
-from freshtide.simulation.streams import Arrival, files_of
+from freshtide.simulation.timeline import timeline
 from freshtide.simulation.workload import SimulatedTable, Workload
-
-# In the heap, where the end of an update has the number of its track.
-_ARRIVAL = -1
-_TIMER = -2
 
 
 @dataclass(slots=True)
@@ -39,24 +35,25 @@ class CompletedUpdate:
 class _Running:
     """A table in the simulated world: how fresh it really is, and what its next update takes."""
 
-    name: str
     alpha: float
     beta: float
     draw: Callable[[], float]
     lateness: float
     record: StalenessRecord
-    note_moment: Callable[[float], None]
-    note_freshness: Callable[[float], None]
-    files: Iterator[Arrival]
-    next_timestamp: float = 0.0
-    """Of the file that comes next."""
+    moments: array[float]
+    freshnesses: array[float]
+    """Those of the record."""
+    arrival: DataArrived
+    """Of the last file that was told alone. The scheduler keeps no events: it is written anew for the next one."""
+    ending: UpdateFinished
+    """Of the running update, and then of the next."""
     freshness: float = 0.0
     started_at: float = 0.0
-    seconds: float = 0.0
     upto: float = 0.0
 
-    def completed(self, track: int, now: float) -> CompletedUpdate:
-        return CompletedUpdate(self.name, track, self.started_at, now, self.freshness, self.upto)
+    def completed(self, now: float) -> CompletedUpdate:
+        ending = self.ending
+        return CompletedUpdate(ending.table, ending.track, self.started_at, now, self.freshness, self.upto)
 
 
 class Simulation:
@@ -85,75 +82,88 @@ class Simulation:
         on_update: Callable[[CompletedUpdate], None] | None = None,
     ) -> Result:
         """Until the horizon, or until so many arrivals and completions have been handled."""
-        tables, tracks, slowdown = self._tables, self._tracks, self._workload.slowdown
+        tables, slowdown = self._tables, self._workload.slowdown
         handle = self.scheduler.handle
         spread = 2.0 * self._workload.variability
         lowest = 1.0 - self._workload.variability
-        heap: list[tuple[float, int, _Running, int]] = []
-        for table in tables.values():
-            for moment, timestamp in itertools.islice(table.files, 1):
-                table.next_timestamp = timestamp
-                heappush(heap, (moment, len(heap), table, _ARRIVAL))
-        sequence = len(heap)
+        factor, steady_until = 1.0, math.inf if slowdown is None else -math.inf
+        arrivals = timeline(
+            [(table, tables[table.name]) for table in self._workload.tables],
+            seed=self._workload.seed,
+            horizon=horizon,
+        )
+        comes_at, timestamp, comer = next(arrivals)
+        # Ends of updates and, without a table, moments at which the scheduler wants to be woken. One never comes, so
+        # that there is always a next.
+        ahead: list[tuple[float, int, _Running | None]] = [(math.inf, 0, None)]
+        ends_at = math.inf
+        sequence = 0
         busy = [0.0] * self._tracks
-        handled, now = 0, 0.0
+        # A limit that is never reached: comparing with infinity takes longer.
+        handled, limit = 0, -1 if math.isinf(events) else max(0, math.ceil(events))
+        now = 0.0
         happened: list[Event] = []
-        running, full = 0, tracks if self._deaf_when_busy else -1
-        while heap and handled < events:
-            now, _, table, track = heap[0]
-            if now > horizon:
-                break
-            if track == _TIMER:
-                heappop(heap)
-                happened.append(TimerFired())
-            elif track == _ARRIVAL:
+        running, full = 0, self._tracks if self._deaf_when_busy else -1
+        while handled != limit:
+            if comes_at <= ends_at:
+                if comer is None:
+                    break
+                now = comes_at
                 handled += 1
-                happened.append(DataArrived(table.name, table.next_timestamp, now))
-                arrival = next(table.files, None)
-                if arrival is None:
-                    heappop(heap)
+                if happened:
+                    # The table's own may be among them.
+                    happened.append(DataArrived(comer.arrival.table, timestamp, now))
                 else:
-                    moment, table.next_timestamp = arrival
-                    sequence += 1
-                    heapreplace(heap, (moment, sequence, table, _ARRIVAL))
-            else:
-                handled += 1
-                heappop(heap)
-                running -= 1
-                upto = table.upto
-                if on_update is not None:
-                    on_update(table.completed(track, now))
-                table.freshness = upto
-                table.note_moment(now)
-                table.note_freshness(upto)
-                happened.append(UpdateFinished(table.name, track, upto, upto - table.lateness, table.seconds))
-            # All of one moment is told at once.
-            if running == full or (heap and heap[0][0] == now):
-                continue
-            for command in handle(happened, now):
-                if type(command) is WakeAt:
-                    sequence += 1
-                    heappush(heap, (command.time, sequence, table, _TIMER))
+                    arrival = comer.arrival
+                    arrival.timestamp, arrival.at = timestamp, now
+                    happened.append(arrival)
+                comes_at, timestamp, comer = next(arrivals)
+                # All of one moment is told at once.
+                if running == full or comes_at <= now or ends_at <= now:
                     continue
-                assert type(command) is StartUpdate, "without failures there is nothing else to do"
-                table, track, upto = tables[command.table], command.track, command.upto
-                gained = upto - table.freshness
-                if gained < 0.0:
-                    upto, gained = table.freshness, 0.0
-                seconds = (table.alpha + table.beta * gained) * (lowest + spread * table.draw())
-                if slowdown is not None:
-                    seconds *= slowdown.factor_at(now)
-                busy[track] += seconds
-                table.started_at, table.upto, table.seconds = now, upto, seconds
-                running += 1
+            else:
+                now, _, table = heappop(ahead)
+                ends_at = ahead[0][0]
+                if table is None:
+                    happened.append(TimerFired())
+                else:
+                    handled += 1
+                    running -= 1
+                    if on_update is not None:
+                        on_update(table.completed(now))
+                    table.freshness = table.upto
+                    table.moments.append(now)
+                    table.freshnesses.append(table.upto)
+                    happened.append(table.ending)
+                if ends_at <= now:
+                    continue
+            for command in handle(happened, now):
                 sequence += 1
-                heappush(heap, (now + seconds, sequence, table, track))
+                if type(command) is StartUpdate:
+                    table, track, upto = tables[command.table], command.track, command.upto
+                    gained = upto - table.freshness
+                    if gained < 0.0:
+                        upto, gained = table.freshness, 0.0
+                    if slowdown is not None and now >= steady_until:
+                        factor, steady_until = slowdown.factor_at(now), slowdown.steady_until(now)
+                    seconds = (table.alpha + table.beta * gained) * (lowest + spread * table.draw()) * factor
+                    busy[track] += seconds
+                    ending = table.ending
+                    ending.track, ending.seconds = track, seconds
+                    ending.freshness, ending.safe = upto, upto - table.lateness
+                    table.started_at, table.upto = now, upto
+                    running += 1
+                    heappush(ahead, (now + seconds, sequence, table))
+                else:
+                    assert type(command) is WakeAt, "without failures there is nothing else to do"
+                    heappush(ahead, (command.time, sequence, None))
+                ends_at = ahead[0][0]
             happened.clear()
         end = now if math.isinf(horizon) else horizon
-        for finish, _, _, track in heap:
+        for moment, _, table in ahead:
             # What is still running has kept its track busy up to the end only.
-            if track >= 0:
-                busy[track] -= finish - end
+            if table is not None:
+                busy[table.ending.track] -= moment - end
         return Result(
             staleness={name: table.record.closed(end) for name, table in tables.items()},
             tables=self._workload.tables,
@@ -174,15 +184,15 @@ def _running(table: SimulatedTable, seed: int) -> _Running:
     record = StalenessRecord()
     late = table.stream.late if table.stream is not None else None
     return _Running(
-        name=table.name,
         alpha=table.alpha,
         beta=table.beta,
         draw=random.Random(f"{seed}/{table.name}").random,
         lateness=0.0 if late is None else late.by,
         record=record,
-        note_moment=record.moments.append,
-        note_freshness=record.freshnesses.append,
-        files=files_of(table, seed),
+        moments=record.moments,
+        freshnesses=record.freshnesses,
+        arrival=DataArrived(table.name, 0.0),
+        ending=UpdateFinished(table.name, -1, 0.0, 0.0, 0.0),
     )
 
 

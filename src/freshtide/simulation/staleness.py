@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import sub
 
 
 class StalenessRecord:
@@ -20,15 +21,13 @@ class StalenessRecord:
 
     def closed(self, now: float) -> Staleness:
         """What the table's staleness was up to now."""
-        starts, ends = array("d"), array("d")
-        since, freshness = 0.0, 0.0
-        for moment, reached in zip(self.moments, self.freshnesses, strict=True):
-            starts.append(since - freshness)
-            ends.append(moment - freshness)
-            since, freshness = moment, reached
-        starts.append(since - freshness)
-        ends.append(now - freshness)
-        return Staleness(starts=starts, ends=ends, moments=self.moments, freshnesses=self.freshnesses)
+        since, freshness = [0.0, *self.moments], [0.0, *self.freshnesses]
+        return Staleness(
+            starts=array("d", map(sub, since, freshness)),
+            ends=array("d", map(sub, [*self.moments, now], freshness)),
+            moments=self.moments,
+            freshnesses=self.freshnesses,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

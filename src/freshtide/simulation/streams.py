@@ -34,15 +34,13 @@ def arrivals(stream: Stream, rng: random.Random) -> Iterator[Arrival]:
         return ((due, due) for due in _quasiperiodic(stream.period, rng))
     if stream.pattern == "adversarial":
         return ((due, due) for due in adversarial(stream.period, rng))
-    if not stream.jitter and stream.late is None and not stream.outages:
+    if stream.is_undisturbed:
         return ((due, due) for due in _due(stream))
     return _in_order(_disturbed(stream, rng))
 
 
 def _due(stream: Stream) -> Iterator[float]:
-    # What is stamped 0 is there already: all tables start with that freshness.
-    first = stream.phase if stream.phase > 0 else stream.period
-    return (first + number * stream.period for number in itertools.count())
+    return (stream.first + number * stream.period for number in itertools.count())
 
 
 def _quasiperiodic(period: float, rng: random.Random) -> Iterator[float]:

@@ -42,6 +42,17 @@ class Stream:
         if self.phase or self.jitter or self.late or self.outages or self.arrivals is not None:
             raise ValueError(f"A stream that is {self.pattern} comes as it is: only periodic ones can be disturbed.")
 
+    @property
+    def is_undisturbed(self) -> bool:
+        """Whether a file comes each period, just when it is due."""
+        disturbed = self.jitter or self.late is not None or self.outages or self.arrivals is not None
+        return self.pattern == "periodic" and not disturbed
+
+    @property
+    def first(self) -> float:
+        """When the first file of a periodic stream is due. What is stamped 0 is there already: all start that fresh."""
+        return self.phase if self.phase > 0 else self.period
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedTable:
@@ -76,6 +87,13 @@ class Slowdown:
 
     def factor_at(self, time: float) -> float:
         return self.factor if time % (self.normal + self.slow) >= self.normal else 1.0
+
+    def steady_until(self, time: float) -> float:
+        """A moment up to which the factor stays as it is now; it may well stay a little longer."""
+        cycle = self.normal + self.slow
+        into = time % cycle
+        # Just short of the change: rounding must not carry us beyond it.
+        return (time - into + (self.normal if into < self.normal else cycle)) * (1.0 - 1e-9)
 
 
 @dataclass(frozen=True, kw_only=True)
