@@ -10,6 +10,9 @@ from pyspark.sql.types import StructType
 from freshtide.spark.schemas import quoted
 from freshtide.storage import DataFile, Snapshot
 
+# Rows that are in one place need no shuffle. Up to this many bytes that saves more than working in parallel.
+_ONE_PARTITION = 512 * 1024
+
 
 def schema_of(snapshot: Snapshot) -> StructType:
     return StructType.fromJson(json.loads(snapshot.spark_schema))
@@ -28,7 +31,8 @@ def read_files(session: SparkSession, snapshot: Snapshot, files: tuple[DataFile,
         return empty_frame(session, schema)
     # Without basePath the partition columns would vanish; without a schema Spark would open every footer.
     reader = session.read.schema(schema).option("basePath", str(snapshot.folder))
-    return reader.parquet(*snapshot.paths(files))
+    frame = reader.parquet(*snapshot.paths(files))
+    return frame.coalesce(1) if sum(file.size for file in files) <= _ONE_PARTITION else frame
 
 
 def read_between(
