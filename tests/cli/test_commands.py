@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from freshtide.project import create_starter
 from tests.catalogs import use_catalog
 
 
@@ -52,7 +53,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def broken(folder: Path, file: str, text: str) -> Path:
     """A starter project with something wrong in it."""
-    assert freshtide("init", str(folder), at=folder.parent).returncode == 0
+    create_starter(folder, folder.name)
     (folder / file).write_text(text)
     return folder
 
@@ -103,6 +104,7 @@ def test_audit_passes_on_every_view(shop: Path) -> None:
     assert all(result["passed"] for result in results)
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_can_be_retried(shop: Path) -> None:
     bad = shop / "landing" / "orders" / "bad.csv"
     bad.write_bytes(b"order_id,ordered_at\xff\n")
@@ -128,6 +130,7 @@ def test_pause_and_resume_are_remembered_between_runs(shop: Path) -> None:
     assert statuses["large_orders"] == "active"
 
 
+@pytest.mark.slow
 def test_backfill_rebuilds_a_table_and_its_dependents(shop: Path) -> None:
     assert "rebuilt" in answer("backfill", "orders", at=shop)["message"]
     assert all(result["passed"] for result in answer("audit", at=shop))

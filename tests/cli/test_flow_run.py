@@ -34,6 +34,7 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_run_tells_the_rows_of_each_activity_and_commits_its_targets(shop: Path) -> None:
     told = answer("flow", "run", "Orders", "--policy", "rr", "--queue", "1", "--pack-rows", "2", at=shop)
     assert told["policy"] == "round-robin"
