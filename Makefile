@@ -2,9 +2,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Container images often set it, and then every command compiles all its modules anew.
-unexport PYTHONDONTWRITEBYTECODE
-
 .PHONY: help demo test test-postgresql test-slow lint format bench clean
 .DEFAULT_GOAL := help
 

@@ -318,7 +318,9 @@ def test_ctrl_c_during_the_start_ends_it_with_a_word_and_leaves_no_process_behin
         start_new_session=True,
     )
     if moment == "the imports":
-        time.sleep(0.3)
+        while "pydantic_core" not in Path(f"/proc/{run.pid}/maps").read_text():
+            assert run.poll() is None, "the run has ended"
+            time.sleep(0.01)
     else:
         while not (folder / ".freshtide" / "spark.log").exists():
             assert run.poll() is None, "the run has ended"
