@@ -6,7 +6,6 @@ import pytest
 
 from freshtide.spark import SparkSession
 from freshtide.spark.collecting import collected
-from freshtide.spark.sessions import working_session
 
 VALUES = """
     1L AS whole, CAST(2 AS TINYINT) AS small, 1.5D AS real, CAST(1.25 AS DECIMAL(20, 3)) AS exact, true AS yes,
@@ -14,11 +13,6 @@ VALUES = """
     TIMESTAMP_NTZ '2026-01-01 00:00:00' AS local, INTERVAL '1' DAY AS span, CAST(NULL AS STRING) AS nothing,
     array(1, NULL) AS list, map('a', 1) AS pairs, named_struct('x', 1, 'y', array('z')) AS parts
 """
-
-
-@pytest.fixture(scope="module")
-def session(spark: SparkSession) -> SparkSession:
-    return working_session(spark, compiled=False)
 
 
 def jobs(session: SparkSession, group: str) -> int:

@@ -17,7 +17,6 @@ from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.feeds import admit, record_lines
 from freshtide.spark import SparkSession
 from freshtide.spark.ingest import read_batch
-from freshtide.spark.sessions import working_session
 from tests.feeds.samples import NOW, MemoryLedger, make_feed, put, settled
 
 COLUMNS = (
@@ -28,11 +27,6 @@ COLUMNS = (
 )
 AT = "2026-01-01T00:00:01Z"
 HEADER = "time,host,load,it's\n"
-
-
-@pytest.fixture(scope="module")
-def session(spark: SparkSession) -> SparkSession:
-    return working_session(spark, compiled=False)
 
 
 def feed_of(**changes: Any) -> Feed:

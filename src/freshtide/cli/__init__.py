@@ -5,8 +5,9 @@ Exit codes: 0 done, 1 a run failed or a promise is broken, 2 the project or the 
 
 from __future__ import annotations
 
-import signal
 import sys
+
+from freshtide.interrupts import interrupts_later
 
 __all__ = ["main"]
 
@@ -15,16 +16,10 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line, which is imported here: Ctrl-C may come as early as that."""
-    # While they are imported libraries may swallow an interrupt: it is only noted until they are.
-    noted: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _frame: noted.append(number))
     try:
-        from freshtide.cli.app import main as run
-    finally:
-        signal.signal(signal.SIGINT, before)
-    try:
-        if noted:
-            raise KeyboardInterrupt
+        # While they are imported libraries may swallow an interrupt.
+        with interrupts_later():
+            from freshtide.cli.app import main as run
         run()
     except (KeyboardInterrupt, SystemExit) as ended:
         # Within a command Typer has made an exit code of it.

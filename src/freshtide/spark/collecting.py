@@ -11,7 +11,6 @@ from freshtide.spark.jvm import jvm_of
 from freshtide.spark.schemas import arrow_schema_of
 
 _WITHOUT_A_JOB = "LocalTableScan"
-_UNLIMITED = 2**62
 
 
 def collected(frame: DataFrame) -> pa.Table:
@@ -23,7 +22,7 @@ def collected(frame: DataFrame) -> pa.Table:
     plan = frame._jdf.queryExecution().executedPlan()
     if plan.nodeName() != _WITHOUT_A_JOB:
         return frame.toArrow()
-    port, secret, server = jvm_of(frame.sparkSession).serve_arrow(plan.rows().iterator(), plan.schema(), _UNLIMITED)
+    port, secret, server = jvm_of(frame.sparkSession).serve_arrow(plan.rows().iterator(), plan.schema())
     with _load_from_socket((port, secret), NoOpSerializer()) as received:
         tables = [pa.ipc.open_stream(batch).read_all() for batch in received]
     server.getResult()

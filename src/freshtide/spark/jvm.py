@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 # A few for each table that is read again and again.
 _KEPT = 1_024
+_UNLIMITED = 2**62
 
 
 class Jvm:
@@ -38,9 +39,10 @@ class Jvm:
         """`frame.selectExpr(*expressions)`, for expressions that come again."""
         return DataFrame(frame._jdf.selectExpr(self._sequence(tuple(expressions))), frame.sparkSession)
 
-    def serve_arrow(self, rows: JavaObject, schema: JavaObject, most: int) -> tuple[Any, Any, JavaObject]:
+    def serve_arrow(self, rows: JavaObject, schema: JavaObject) -> tuple[Any, Any, JavaObject]:
         """Serve the rows of an iterator as streams of Arrow at a local socket: its port, its secret, its server."""
-        port, secret, server = self._serve(self._to_arrow(rows, schema, most, most, "UTC", True, False), "rows")
+        streams = self._to_arrow(rows, schema, _UNLIMITED, _UNLIMITED, "UTC", True, False)
+        port, secret, server = self._serve(streams, "rows")
         return port, secret, server
 
 

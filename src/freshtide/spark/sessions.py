@@ -5,17 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from pyspark.sql import SparkSession
 
 from freshtide.core.errors import FreshtideError
+from freshtide.interrupts import interrupts_later
 from freshtide.spark.failures import plain_words
 
 # What correctness rests on: these hold in every session that Freshtide works in, whoever made it.
@@ -76,7 +75,8 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
-        with _standard_error_to(log), _interrupts_later():
+        # An interrupt before Spark is up would leave a Java process behind that nobody ends.
+        with _standard_error_to(log), interrupts_later():
             return builder.getOrCreate()
     except Exception as error:
         raise SparkUnavailableError(
@@ -144,28 +144,6 @@ def _standard_error_to(log: Path | None) -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(ours, 2)
         os.close(ours)
-
-
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Let Ctrl-C wait until Spark is up: before, it would leave a Java process behind that nobody ends."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Only the main thread is ever interrupted.
-        return
-    noted = threading.Event()
-
-    def note(_number: int, _frame: FrameType | None) -> None:
-        noted.set()
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        # Spark sets a handler of its own once it is up, which cancels what it is computing.
-        if signal.getsignal(signal.SIGINT) is note:
-            signal.signal(signal.SIGINT, before)
-    if noted.is_set():
-        raise KeyboardInterrupt
 
 
 def _printed_to(log: Path | None) -> str:
