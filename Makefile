@@ -1,8 +1,11 @@
 # The targets that the README names. Needs Python 3.11+, Java 17+ and make; everything else goes into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+SOURCES := $(shell find src -type f ! -path '*/__pycache__/*')
+# An installation apart from .venv, in which the working tree stays as it is written.
+COMPILED := build/compiled
 
-.PHONY: help demo test test-postgresql test-slow lint format bench clean
+.PHONY: help demo test test-compiled test-postgresql test-slow lint format bench wheel compiled clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -12,7 +15,10 @@ demo: .venv/.installed ## Run a network-operations warehouse on generated data f
 	@$(BIN)/freshtide demo demo
 
 test: .venv/.installed-dev lint ## Check the code and run the tests
-	@$(BIN)/pytest -m "not slow"
+	@$(BIN)/pytest -m "not slow and not compiled"
+
+test-compiled: .venv/.installed-dev compiled ## Run the tests of what a wheel has compiled; needs a C compiler
+	@PYTHONPATH=$(COMPILED) $(BIN)/pytest -m "not slow" tests/compiled tests/core tests/guarantees tests/scheduling tests/simulation
 
 test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on PostgreSQL; its server must be installed
 	@$(BIN)/python -m tests.with_postgresql $(BIN)/pytest -m "not slow" tests/catalog tests/warehouse tests/cli
@@ -30,11 +36,15 @@ format: .venv/.installed-dev ## Format the code
 	@$(BIN)/ruff format --quiet
 	@$(BIN)/ruff check --fix --quiet
 
-bench: .venv/.installed-dev ## Measure against Spark alone, Structured Streaming and SimPy
+bench: .venv/.installed-dev compiled ## Measure against Spark alone, Structured Streaming and SimPy
 	@$(BIN)/python -m bench
 
-clean: ## Remove the virtual environment, caches and the demo
-	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/results
+wheel: dist/.built ## Build a wheel into dist/, the scheduler and the simulator compiled; needs a C compiler
+
+compiled: $(COMPILED)/.installed
+
+clean: ## Remove the virtual environment, caches, builds and the demo
+	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/results
 
 .venv/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -53,4 +63,18 @@ clean: ## Remove the virtual environment, caches and the demo
 .venv/.installed-dev: .venv/.installed
 	@echo "Installing what the tests need ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev
+	@touch $@
+
+dist/.built: pyproject.toml $(SOURCES) | .venv/.installed-dev
+	@command -v $${CC:-cc} >/dev/null \
+		|| { echo "Compiling the scheduler needs a C compiler: install one (Debian: gcc) or set CC."; exit 1; }
+	@echo "Building a wheel with the scheduler and the simulator compiled (about a minute) ..."
+	@rm -rf dist && mkdir -p build
+	@PIP_CONSTRAINT=constraints.txt HATCH_BUILD_HOOKS_ENABLE=1 $(BIN)/python -m build --outdir dist \
+		>build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
+	@touch $@
+
+$(COMPILED)/.installed: dist/.built
+	@rm -rf $(COMPILED)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target $(COMPILED) dist/*.whl
 	@touch $@

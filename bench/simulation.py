@@ -8,15 +8,14 @@ import time
 from pathlib import Path
 from statistics import mean, median, quantiles
 
+from bench.rates import rates
 from bench.results import Report
-from bench.simpy_model import SimpyWarehouse
+from bench.workloads import alike
 from freshtide.core.commands import Command, StartUpdate
 from freshtide.core.costs import GivenCost
 from freshtide.core.events import DataArrived, Event, UpdateFinished
 from freshtide.scheduling import ORDERINGS, GlobalAllocation, Policy, ScheduledTable, Scheduler
-from freshtide.simulation import SimulatedTable, Simulation, Slowdown, Stream, Workload, least_weighted_staleness
-
-_TABLES, _TRACKS, _PERIOD = 30, 4, 100.0
+from freshtide.simulation import SimulatedTable, Simulation, Stream, Workload, least_weighted_staleness
 
 
 def run(folder: Path, *, quick: bool) -> Report:  # noqa: ARG001 - nothing is kept on disk
@@ -30,35 +29,23 @@ def run(folder: Path, *, quick: bool) -> Report:  # noqa: ARG001 - nothing is ke
 
 
 def _measure_memory(report: Report, *, events: int) -> None:
-    Simulation(_workload(1_000, load=0.8, tracks=100), Policy(), tracks=100).run(events=events)
+    Simulation(alike(1_000, load=0.8, tracks=100), Policy(), tracks=100).run(events=events)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     report.table(f"{events:,} events with 1,000 tables", ("", "MB"), [("peak of the process (goal: below 500)", peak)])
     report.figures["peak_mb"] = peak
 
 
 def _measure_rate(report: Report, *, events: int) -> None:
-    """Both on one processor, in turns, each at its best of three: what disturbs one disturbs the other."""
+    compiled, written = rates(events, compiled=True), rates(events, compiled=False)
     rows = []
-    for load in (0.6, 0.8, 1.0):
-        workload = _workload(_TABLES, load=load, tracks=_TRACKS)
-        horizon = events / 2 / _TABLES * _PERIOD
-        own = peer = 0.0
-        for _ in range(3):
-            begun = time.process_time()
-            result = Simulation(workload, Policy(), tracks=_TRACKS).run(horizon=horizon)
-            own = max(own, result.events / (time.process_time() - begun))
-            model = SimpyWarehouse(workload, tracks=_TRACKS, chopping=3.0)
-            begun = time.process_time()
-            staleness = model.run(horizon)
-            peer = max(peer, model.events / (time.process_time() - begun))
-        difference = abs(staleness / result.weighted_staleness - 1.0)
-        if difference > 1e-9:
-            raise AssertionError(f"at load {load} the two come to different staleness: off by {difference:.2g}")
-        rows.append((f"U_tot = {load:.0%}", own, peer, own / peer))
-        report.figures[f"rate_ratio_{load:g}"] = own / peer
+    for load, (own, peer) in compiled.items():
+        ratio, (interpreted, beside) = own / peer, written[load]
+        rows.append((f"U_tot = {float(load):.0%}", own, peer, ratio, interpreted, interpreted / beside))
+        report.figures[f"rate_ratio_{load}"] = ratio
+        report.figures[f"rate_ratio_interpreted_{load}"] = interpreted / beside
     report.table(
         "30 tables, 4 tracks, slowdowns of factor 3 half of the time: events per second",
-        ("", "Freshtide", "SimPy", "ratio (goal: 3)"),
+        ("", "Freshtide, compiled", "SimPy", "ratio (goal: 3)", "interpreted", "ratio"),
         rows,
     )
 
@@ -151,24 +138,3 @@ def _decision_times(tables: int, decisions: int) -> list[float]:
 
 def _starts(commands: list[Command]) -> list[StartUpdate]:
     return [command for command in commands if isinstance(command, StartUpdate)]
-
-
-def _workload(tables: int, *, load: float, tracks: int) -> Workload:
-    """Table 2 of Golab et al. 2011, scaled to a mean load of the tracks; half of the time is slow by a factor of 3."""
-    rng = random.Random(tables)
-    scale = load * tracks / (tables * (1.0 / _PERIOD + 0.1)) / 2.0
-    return Workload(
-        tables=tuple(
-            SimulatedTable(
-                name=f"t{number}",
-                stream=Stream(period=_PERIOD, phase=rng.uniform(0.0, _PERIOD)),
-                # Not quite alike: which of two equals goes first would hang on the last digit.
-                alpha=scale * (1.0 + 0.1 * number / tables),
-                beta=0.1 * scale,
-            )
-            for number in range(tables)
-        ),
-        seed=7,
-        variability=0.5,
-        slowdown=Slowdown(factor=3.0, normal=5_000.0, slow=5_000.0),
-    )

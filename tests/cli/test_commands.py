@@ -299,6 +299,7 @@ def test_a_file_that_is_no_trace_ends_with_2_and_names_the_line(shop: Path, tmp_
 def test_doctor_says_what_is_missing_and_what_to_do(shop: Path, tmp_path: Path) -> None:
     fine = {finding["check"]: finding for finding in answer("doctor", at=shop)}
     assert fine["Java"]["ok"]
+    assert fine["Scheduler"]["found"].startswith("interpreted")
     done = freshtide("doctor", "--json", at=shop, PATH=str(tmp_path), JAVA_HOME=str(tmp_path))
     assert done.returncode == 1
     missing = {finding["check"]: finding for finding in json.loads(done.stdout)}

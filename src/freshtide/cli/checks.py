@@ -16,6 +16,7 @@ from freshtide.catalog import Catalog, without_password
 from freshtide.core.errors import FreshtideError, ProjectError
 from freshtide.observe import Places
 from freshtide.project import Project, find_project, load_project
+from freshtide.scheduling import scheduler
 
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_JAVA = 17
@@ -35,7 +36,7 @@ class Finding:
 
 def check_everything(folder: Path) -> list[Finding]:
     """Check the machine, and the project if the folder is in one."""
-    findings = [_python(), _java(), *_packages(), _disk(folder)]
+    findings = [_python(), _java(), *_packages(), _scheduler(), _disk(folder)]
     try:
         project = load_project(find_project(folder))
     except ProjectError as error:
@@ -88,6 +89,12 @@ def _packages() -> Iterator[Finding]:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
+
+
+def _scheduler() -> Finding:
+    compiled = not str(scheduler.__file__).endswith(".py")
+    interpreted = "interpreted: it decides the same, and simulations take twice as long as with a wheel of `make wheel`"
+    return Finding(check="Scheduler", ok=True, found="compiled" if compiled else interpreted)
 
 
 def _disk(folder: Path) -> Finding:

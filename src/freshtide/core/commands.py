@@ -32,15 +32,22 @@ class Decision:
     runners_up: tuple[RunnerUp, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class StartUpdate:
     """Update a table, on a track, with everything pending up to a time stamp."""
 
     table: str
     track: int
     upto: float
-    rebuild: bool = False
-    decision: Decision | None = field(default=None, compare=False)
+    rebuild: bool
+    decision: Decision | None = field(compare=False)
+
+    # Written out, because one that is generated is not compiled with the class, and a simulation calls it most.
+    def __init__(
+        self, table: str, track: int, upto: float, rebuild: bool = False, decision: Decision | None = None
+    ) -> None:
+        self.table, self.track, self.upto = table, track, upto
+        self.rebuild, self.decision = rebuild, decision
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
-SHORTEST = 1e-6
+SHORTEST: Final = 1e-6
 """No update takes less, so that benefit per second is always defined."""
 # Beyond the mean by so many standard deviations an update is an exception, for any distribution that machines have.
 _DEVIATIONS = 3.0

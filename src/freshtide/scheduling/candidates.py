@@ -27,8 +27,10 @@ class Candidate:
     """The deadline that its reservation gives it, under the adaptive scheduler."""
     update_stream: bool = False
     """Whether only the newest row of each key counts; then `delta` grows while it waits."""
-    entry: tuple[Any, int, int, Candidate] | None = None
-    """Where it stands in a queue; None while it does not wait."""
+    ticket: int = 0
+    """The number under which it stands in a queue; 0 while it does not wait."""
+    rank: Any = None
+    """By which it stands there."""
 
     @property
     def benefit(self) -> float:

@@ -43,18 +43,18 @@ class Dispatcher:
         self.queues = [self.ordering.queue() for _ in self.lanes]
         self._by_lane = list(zip(self.queues, self.lanes, strict=True))
         for state in self._states:
-            waiting = state.entry is not None
+            waiting = state.ticket > 0
             state.lane = self.partition.lane_of.get(state.table, 0)
             state.queue = self.queues[state.lane]
             state.own = self.lanes[state.lane].own
-            state.entry = None
+            state.ticket = 0
             state.partitioned_cost = state.period_cost
             if waiting:
                 state.queue.put(state)
 
     def put(self, state: TableState) -> None:
         """Let a table wait, or give it its new rank if it is waiting already."""
-        if state.entry is None:
+        if not state.ticket:
             self.waiting += 1
         state.queue.put(state)
 

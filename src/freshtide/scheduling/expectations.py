@@ -32,7 +32,7 @@ class Expectations:
                 continue
             moment, _, state = self._heap[at]
             front += (2 * at + 1, 2 * at + 2)
-            if moment == state.expected_at and state.entry is None and state.track == NOT_RUNNING:
+            if moment == state.expected_at and not state.ticket and state.track == NOT_RUNNING:
                 found.append(_expected(state, moment - now))
         return found
 

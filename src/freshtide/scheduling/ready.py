@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
-from typing import Any, Protocol
+from typing import Any
 
 from freshtide.scheduling.candidates import Candidate
 
 Entry = tuple[Any, int, int, Candidate]
-"""Rank, place of the table, sequence number, candidate: entries compare like their candidates."""
+"""Rank, place of the table, ticket, candidate: entries compare like their candidates."""
 
 
-class ReadyQueue(Protocol):
+class ReadyQueue(ABC):
     """At most one entry per candidate, which knows it."""
 
+    @abstractmethod
     def __len__(self) -> int: ...
 
+    @abstractmethod
     def put(self, candidate: Candidate) -> None:
         """Enter the candidate, or give it its new rank if it is waiting already."""
-        ...
 
+    @abstractmethod
     def withdraw(self, candidate: Candidate) -> None:
         """Take the candidate out, if it is there."""
-        ...
 
+    @abstractmethod
     def head(self) -> Entry | None:
         """The best entry; it stays in the queue."""
-        ...
 
+    @abstractmethod
     def best(self, count: int) -> list[Entry]:
         """The best entries, without taking them out."""
-        ...
 
 
-class RankedQueue:
+class RankedQueue(ReadyQueue):
     """A heap by (rank, place).
 
     An entry is superseded by a newer one of the same candidate or withdrawn; dead entries are dropped when they
-    surface, so that every operation is logarithmic in the number of tables. The sequence number settles ties between a
+    surface, so that every operation is logarithmic in the number of tables. The ticket settles ties between a
     candidate's live entry and its dead ones before the candidates themselves would be compared.
     """
 
@@ -46,36 +48,36 @@ class RankedQueue:
         self._rank = rank
         self._heap: list[Entry] = []
         self._live = 0
-        self._sequence = 0
+        self._tickets = 0
 
     def __len__(self) -> int:
         return self._live
 
     def put(self, candidate: Candidate) -> None:
-        rank_of, old = self._rank, candidate.entry
+        rank_of = self._rank
         rank = rank_of(candidate)
-        if old is None:
+        if not candidate.ticket:
             self._live += 1
-        elif old[0] == rank:
+        elif candidate.rank == rank:
             return
-        self._sequence += 1
-        candidate.entry = entry = (rank, candidate.place, self._sequence, candidate)
+        ticket = self._tickets = self._tickets + 1
+        candidate.ticket, candidate.rank = ticket, rank
         heap = self._heap
-        heappush(heap, entry)
+        heappush(heap, (rank, candidate.place, ticket, candidate))
         if len(heap) > 64 + 4 * self._live:
-            heap[:] = [entry for entry in heap if entry[3].entry is entry]
+            heap[:] = [entry for entry in heap if entry[3].ticket == entry[2]]
             heapify(heap)
 
     def withdraw(self, candidate: Candidate) -> None:
-        if candidate.entry is not None:
-            candidate.entry = None
+        if candidate.ticket:
+            candidate.ticket = 0
             self._live -= 1
 
     def head(self) -> Entry | None:
         heap = self._heap
         while heap:
             entry = heap[0]
-            if entry[3].entry is entry:
+            if entry[3].ticket == entry[2]:
                 return entry
             heappop(heap)
         return None
@@ -84,14 +86,14 @@ class RankedQueue:
         taken: list[Entry] = []
         while self._heap and len(taken) < count:
             entry = heappop(self._heap)
-            if entry[3].entry is entry:
+            if entry[3].ticket == entry[2]:
                 taken.append(entry)
         for entry in taken:
             heappush(self._heap, entry)
         return taken
 
 
-class DrawnQueue:
+class DrawnQueue(ReadyQueue):
     """Nobody is better than another: each look at the head draws one of those that wait."""
 
     def __init__(self, uniform: Callable[[], float]) -> None:
@@ -102,19 +104,19 @@ class DrawnQueue:
         return len(self._waiting)
 
     def put(self, candidate: Candidate) -> None:
-        if candidate.entry is None:
-            self._stand(candidate, len(self._waiting))
+        if not candidate.ticket:
             self._waiting.append(candidate)
+            # One more than its place in the list.
+            candidate.ticket = len(self._waiting)
 
     def withdraw(self, candidate: Candidate) -> None:
-        if candidate.entry is None:
+        if not candidate.ticket:
             return
-        position = candidate.entry[2]
         last = self._waiting.pop()
         if last is not candidate:
-            self._waiting[position] = last
-            self._stand(last, position)
-        candidate.entry = None
+            self._waiting[candidate.ticket - 1] = last
+            last.ticket = candidate.ticket
+        candidate.ticket = 0
 
     def head(self) -> Entry | None:
         count = len(self._waiting)
@@ -126,6 +128,3 @@ class DrawnQueue:
 
     def best(self, count: int) -> list[Entry]:
         return [(0.0, candidate.place, 0, candidate) for candidate in self._waiting[:count]]
-
-    def _stand(self, candidate: Candidate, position: int) -> None:
-        candidate.entry = (0.0, candidate.place, position, candidate)

@@ -47,7 +47,7 @@ def view_of(
         track=None if state.track == NOT_RUNNING else state.track,
         pending=len(state.pending) - state.taken,
         retry_at=state.retry_at,
-        candidate=None if state.entry is None else copy_of(state),
+        candidate=copy_of(state) if state.ticket else None,
         lane=dispatcher.lanes[state.lane].label,
         waits=why_waiting(state, dispatcher, running, reservation),
         reservation=reservation,
@@ -67,7 +67,7 @@ def decision_for(
         benefit=state.benefit,
         delta=state.delta,
         cost=state.cost,
-        waiting=dispatcher.waiting - (state.entry is not None),
+        waiting=dispatcher.waiting - (state.ticket > 0),
         runners_up=tuple(
             RunnerUp(table=other.table, benefit=other.benefit, waits=why_not_placed(other, dispatcher, running))
             for other in others

@@ -82,11 +82,10 @@ class Scheduler:
             RebuildRequested: self._want_rebuild,
         }
         self._adaptation: Adaptation | None = None
-        self._propose: Callable[[TableState], bool] = TableState.propose
         if policy.adaptive is not None:
             self._adapt(Adaptation(states, tracks=tracks, settings=policy.adaptive, reach=reach))
         # Whether a decision depends on more than what has arrived and ended. Most do not, and need not ask thrice.
-        self._steered = bool(self._update_streams or self._expectations or self._adaptation)
+        self._steered = bool(self._update_streams or self._expectations) or policy.adaptive is not None
 
     def handle(self, events: Iterable[Event], now: float) -> list[Command]:  # noqa: PLR0912, PLR0915
         """Apply all that happened, then decide once.
@@ -145,9 +144,9 @@ class Scheduler:
         if touched:
             if len(touched) > 1:
                 contended = True
-            propose = self._propose
             for state in touched:
-                if (state.plain or self._may_start(state, now)) and propose(state):
+                could_start = state.propose() if state.plain else self._could_start(state, now)
+                if could_start:
                     tracks = not contended and (
                         dispatcher.available & state.own or dispatcher.place(dispatcher.lanes[state.lane])
                     )
@@ -155,7 +154,7 @@ class Scheduler:
                         commands.append(self._start(state, lowest(tracks)))
                     else:
                         dispatcher.put(state)
-                elif state.entry is not None:
+                elif state.ticket:
                     dispatcher.withdraw(state)
             touched.clear()
         if contended:
@@ -219,7 +218,7 @@ class Scheduler:
             self._wake(event, now)
             adaptation.woken()
 
-        self._adaptation, self._propose = adaptation, adaptation.propose
+        self._adaptation = adaptation
         for state in self._states.values():
             state.plain = False
         self._appliers[TimerFired] = wake
@@ -255,7 +254,7 @@ class Scheduler:
         commands = [] if self._adaptation is None else self._advance(self._adaptation, now)
         for state in self._update_streams:
             # They have grown staler while they waited: their ranks hold for one moment only.
-            if state.entry is not None and self._propose(state):
+            if state.ticket and self._propose(state):
                 self._dispatcher.put(state)
         return commands
 
@@ -327,11 +326,15 @@ class Scheduler:
             if len(self._drifted) >= _DRIFTED_SHARE * len(self._states):
                 self._share_out()
 
-    def _may_start(self, state: TableState, now: float) -> bool:
-        """Look at a table's sources, if it has any, and whether an update of it may start at all."""
+    def _could_start(self, state: TableState, now: float) -> bool:
+        """Whether there is something to update, by its sources if it has any, and nothing that forbids it."""
         if state.sources:
             self._see_edge(state, now)
-        return state.track == NOT_RUNNING and state.able
+        return state.track == NOT_RUNNING and state.able and self._propose(state)
+
+    def _propose(self, state: TableState) -> bool:
+        """Bring the table's candidate up to date; False if there is nothing to update."""
+        return state.propose() if self._adaptation is None else self._adaptation.propose(state)
 
     def _see_edge(self, state: TableState, now: float) -> None:
         edge = trailing_edge([source.safe for source in state.sources])
@@ -346,7 +349,7 @@ class Scheduler:
         dispatcher, decision = self._dispatcher, None
         if self._explaining:
             decision = decision_for(state, track, dispatcher, self._busy(), allocation=self._policy.allocation.name)
-        if state.entry is not None:
+        if state.ticket:
             dispatcher.withdraw(state)
         dispatcher.available &= ~(1 << track)
         self._last_on[track] = state

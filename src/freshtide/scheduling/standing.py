@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from freshtide.core.commands import Command
 from freshtide.core.events import Event
 from freshtide.scheduling.allocations import Lane
 from freshtide.scheduling.inheritance import inherited_from
 from freshtide.scheduling.orderings import MaxBenefit
+from freshtide.scheduling.policy import Policy
+from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduler import Scheduler
 from freshtide.scheduling.states import ScheduledTable
 
@@ -34,8 +35,19 @@ class Prospect:
 class StandingScheduler(Scheduler):
     """Is told what runs where, besides what has happened, and starts nothing itself."""
 
-    def __init__(self, tables: Iterable[ScheduledTable], **settings: Any) -> None:
-        super().__init__(tables, explaining=False, **settings)
+    def __init__(
+        self,
+        tables: Iterable[ScheduledTable],
+        *,
+        tracks: int,
+        policy: Policy,
+        uniform: Callable[[], float],
+        retry: RetryPolicy | None = None,
+        reach: Callable[[str, float], float | None] | None = None,
+    ) -> None:
+        super().__init__(
+            tables, tracks=tracks, policy=policy, uniform=uniform, retry=retry, reach=reach, explaining=False
+        )
 
     def is_running(self, table: str, track: int, *, upto: float, rebuild: bool = False) -> None:
         """An update of the table has been started there, with what has arrived up to now."""

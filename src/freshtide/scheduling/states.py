@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from freshtide.core.costs import SHORTEST, Cost, CostModel
 from freshtide.scheduling.candidates import Candidate
@@ -13,9 +14,9 @@ from freshtide.scheduling.ready import ReadyQueue
 
 # A feed that declares no period is taken for one that delivers every minute: ordering and sharing out need a number.
 ASSUMED_PERIOD = 60.0
-NOT_RUNNING = -1
+NOT_RUNNING: Final = -1
 # Time stamps are sums: one that is just so many periods away must not fall out by its last digit.
-_ROUNDING = 1.0 + 1e-9
+_ROUNDING: Final = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,19 +152,24 @@ class TableState(Candidate):
         pending = self.pending
         if not pending:
             return False
-        goal = pending[-1]
+        goal, freshness = pending[-1], self.freshness
+        if freshness is not None and goal > freshness + self.stride and not self.first_load:
+            goal = self.chopped(freshness)
+        self.aim_at(goal)
+        self.released_at = self.since[0]
+        return True
+
+    def aim_at(self, goal: float) -> None:
+        """Let the update go up to there, with what that gains and costs."""
         freshness = self.freshness
         if freshness is None:
             # Nothing is loaded yet, so the first data stands for one period, like any other.
-            delta = goal - pending[0] + self.period
+            delta = goal - self.pending[0] + self.period
         else:
-            if goal > freshness + self.stride and not self.first_load:
-                goal = self.chopped(freshness)
             delta = goal - freshness if goal > freshness else 0.0
-        self.upto, self.delta, self.released_at = goal, delta, self.since[0]
+        self.upto, self.delta = goal, delta
         cost = self.alpha + self.beta * delta
         self.cost = cost if cost > SHORTEST else SHORTEST
-        return True
 
     def _propose_newest(self) -> bool:
         """Staleness is how long the oldest pending update has waited, whatever its time stamp (Moga et al. 2009, 3.3).

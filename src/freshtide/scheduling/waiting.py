@@ -28,7 +28,7 @@ def why_waiting(
         return {TableStatus.PAUSED: "it is paused", TableStatus.FAILED: "it has failed too often"}[state.status]
     if state.retry_at is not None:
         return f"its last update failed and is tried again at {format_instant(state.retry_at)}"
-    if state.entry is None:
+    if not state.ticket:
         return _not_released(reservation) or _nothing_to_do(state)
     if dispatcher.place(dispatcher.lanes[state.lane]) and dispatcher.best(1)[0] is state:
         return NEXT

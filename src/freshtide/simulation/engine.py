@@ -83,7 +83,7 @@ class Simulation:
     ) -> Result:
         """Until the horizon, or until so many arrivals and completions have been handled."""
         tables, slowdown = self._tables, self._workload.slowdown
-        handle = self.scheduler.handle
+        scheduler, push, pop = self.scheduler, heappush, heappop
         spread = 2.0 * self._workload.variability
         lowest = 1.0 - self._workload.variability
         factor, steady_until = 1.0, math.inf if slowdown is None else -math.inf
@@ -122,7 +122,7 @@ class Simulation:
                 if running == full or comes_at <= now or ends_at <= now:
                     continue
             else:
-                now, _, table = heappop(ahead)
+                now, _, table = pop(ahead)
                 ends_at = ahead[0][0]
                 if table is None:
                     happened.append(TimerFired())
@@ -137,7 +137,7 @@ class Simulation:
                     happened.append(table.ending)
                 if ends_at <= now:
                     continue
-            for command in handle(happened, now):
+            for command in scheduler.handle(happened, now):
                 sequence += 1
                 if type(command) is StartUpdate:
                     table, track, upto = tables[command.table], command.track, command.upto
@@ -153,10 +153,10 @@ class Simulation:
                     ending.freshness, ending.safe = upto, upto - table.lateness
                     table.started_at, table.upto = now, upto
                     running += 1
-                    heappush(ahead, (now + seconds, sequence, table))
+                    push(ahead, (now + seconds, sequence, table))
                 else:
                     assert type(command) is WakeAt, "without failures there is nothing else to do"
-                    heappush(ahead, (command.time, sequence, None))
+                    push(ahead, (command.time, sequence, None))
                 ends_at = ahead[0][0]
             happened.clear()
         end = now if math.isinf(horizon) else horizon

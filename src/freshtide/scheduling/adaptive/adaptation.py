@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
-from freshtide.core.costs import SHORTEST
 from freshtide.guarantees import (
     Breach,
     Reserved,
@@ -102,10 +101,7 @@ class Adaptation:
         elif not state.pending:
             return False
         else:
-            goal, freshness = self._goal(state), state.freshness
-            delta = goal - state.pending[0] + state.period if freshness is None else max(0.0, goal - freshness)
-            state.upto, state.delta = goal, delta
-            state.cost = max(state.alpha + state.beta * delta, SHORTEST)
+            state.aim_at(self._goal(state))
         state.released_at, state.due = reservation.released_at, reservation.deadline
         return True
 
