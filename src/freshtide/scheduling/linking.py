@@ -5,6 +5,7 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Sequence
 
+from freshtide.scheduling.doubts import KnownCosts
 from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.states import ScheduledTable, TableState, initial_state
 
@@ -19,8 +20,11 @@ def linked_states(tables: Sequence[ScheduledTable], policy: Policy) -> dict[str,
     sources_first = graphlib.TopologicalSorter({table.name: table.sources for table in tables}).static_order()
     own = {name: by_name[name].priority for name in sources_first}
     priorities = policy.inheritance.priorities(own, dependents)
+    known_costs = KnownCosts()
     states = {
-        table.name: initial_state(table, place, priority=priorities[table.name], chopping=policy.chopping)
+        table.name: initial_state(
+            table, place, priority=priorities[table.name], chopping=policy.chopping, known_costs=known_costs
+        )
         for place, table in enumerate(tables)
     }
     for state in states.values():

@@ -10,6 +10,7 @@ from typing import Final
 
 from freshtide.core.costs import SHORTEST, Cost, CostModel
 from freshtide.scheduling.candidates import Candidate
+from freshtide.scheduling.doubts import KnownCosts
 from freshtide.scheduling.ready import ReadyQueue
 
 # A feed that declares no period is taken for one that delivers every minute: ordering and sharing out need a number.
@@ -65,6 +66,8 @@ class TableState(Candidate):
     safe: float | None
     model: Cost
     learns: bool
+    known_costs: KnownCosts
+    """Of all tables together."""
     alpha: float
     beta: float
     status: TableStatus
@@ -77,6 +80,8 @@ class TableState(Candidate):
     since: list[float] = field(default_factory=list)
     """When each of them came up; never descending but for that, so that the first is the oldest."""
     taken: int = 0
+    left_over: int = 0
+    """How many were pending when an update last ended."""
     first_load: bool
     """Whether nothing was ever loaded at the start, and the table has not caught up since: a backlog is not chopped."""
     track: int = NOT_RUNNING
@@ -157,6 +162,8 @@ class TableState(Candidate):
             goal = self.chopped(freshness)
         self.aim_at(goal)
         self.released_at = self.since[0]
+        if self.learns and goal < pending[-1]:
+            self.cost = self.known_costs.believed(self.cost, self.period_cost, missed=len(pending) - self.left_over)
         return True
 
     def aim_at(self, goal: float) -> None:
@@ -232,13 +239,16 @@ class TableState(Candidate):
 
     def learn(self, gained: float, seconds: float) -> None:
         """An update that gained so much freshness took so long."""
+        before = self.period_cost
         self.model = self.model.observed(gained, seconds)
         self.alpha, self.beta = self.model.coefficients
+        self.known_costs.total += self.period_cost - before
 
     def succeeded(self) -> None:
         """The update has been committed, and nothing is left of what was wrong before."""
         self.failures = 0
-        if self.taken == len(self.pending):
+        self.left_over = len(self.pending) - self.taken
+        if self.left_over == 0:
             self.first_load = False
         self.running_rebuild = self.running_revision = False
 
@@ -262,12 +272,14 @@ class TableState(Candidate):
         return max(self.alpha + self.beta * self.period, SHORTEST)
 
 
-def initial_state(table: ScheduledTable, place: int, *, priority: float, chopping: float | None) -> TableState:
+def initial_state(
+    table: ScheduledTable, place: int, *, priority: float, chopping: float | None, known_costs: KnownCosts
+) -> TableState:
     """The state of a table at the start."""
     alpha, beta = table.cost.coefficients
     period = table.period or ASSUMED_PERIOD
     status = TableStatus.FAILED if table.failed else TableStatus.PAUSED if table.paused else TableStatus.ACTIVE
-    return TableState(
+    state = TableState(
         table=table.name,
         place=place,
         priority=priority,
@@ -280,6 +292,7 @@ def initial_state(table: ScheduledTable, place: int, *, priority: float, choppin
         first_load=table.freshness is None,
         model=table.cost,
         learns=table.cost.learns,
+        known_costs=known_costs,
         alpha=alpha,
         beta=beta,
         status=status,
@@ -287,3 +300,6 @@ def initial_state(table: ScheduledTable, place: int, *, priority: float, choppin
         revision_wanted=table.revised_sources,
         expected_at=math.inf if table.expected_at is None else table.expected_at,
     )
+    known_costs.total += state.period_cost
+    known_costs.tables += 1
+    return state
