@@ -307,6 +307,12 @@ def test_doctor_says_what_is_missing_and_what_to_do(shop: Path, tmp_path: Path) 
     assert "Install Java" in missing["Java"]["way_out"]
 
 
+def test_doctor_outside_of_a_project_tells_the_way_out_once(tmp_path: Path) -> None:
+    done = freshtide("doctor", at=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.count("freshtide init") == 1
+
+
 @pytest.mark.parametrize("moment", ["the imports", "the start of Spark"])
 def test_ctrl_c_during_the_start_ends_it_with_a_word_and_leaves_no_process_behind(tmp_path: Path, moment: str) -> None:
     folder = broken(tmp_path / "shop", "README.md", "")

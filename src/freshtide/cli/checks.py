@@ -43,7 +43,7 @@ def check_everything(folder: Path) -> list[Finding]:
         first = error.problems[0]
         more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
         way_out = first.way_out or "`freshtide validate` lists everything."
-        findings.append(Finding(check="Project", ok=False, found=f"{first}{more}", way_out=way_out))
+        findings.append(Finding(check="Project", ok=False, found=f"{first.placed}{more}", way_out=way_out))
         return findings
     findings.append(Finding(check="Project", ok=True, found=f"'{project.settings.name}' in {project.root}"))
     return [*findings, *_folders(project), _catalog(project)]

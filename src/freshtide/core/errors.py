@@ -38,9 +38,13 @@ class Problem:
     origin: Origin | None = None
     way_out: str | None = None
 
+    @property
+    def placed(self) -> str:
+        """What is wrong and where, without the way out."""
+        return f"{self.origin}: {self.message}" if self.origin else self.message
+
     def __str__(self) -> str:
-        place = f"{self.origin}: " if self.origin else ""
-        return f"{place}{self.message}" + (f" {self.way_out}" if self.way_out else "")
+        return f"{self.placed} {self.way_out}" if self.way_out else self.placed
 
 
 class ProjectError(FreshtideError):
