@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from freshtide.core.commands import Command
@@ -11,10 +11,7 @@ from freshtide.core.events import Event
 from freshtide.scheduling.allocations import Lane
 from freshtide.scheduling.inheritance import inherited_from
 from freshtide.scheduling.orderings import MaxBenefit
-from freshtide.scheduling.policy import Policy
-from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduler import Scheduler
-from freshtide.scheduling.states import ScheduledTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +32,6 @@ class Prospect:
 class StandingScheduler(Scheduler):
     """Is told what runs where, besides what has happened, and starts nothing itself."""
 
-    def __init__(
-        self,
-        tables: Iterable[ScheduledTable],
-        *,
-        tracks: int,
-        policy: Policy,
-        uniform: Callable[[], float],
-        retry: RetryPolicy | None = None,
-        reach: Callable[[str, float], float | None] | None = None,
-    ) -> None:
-        super().__init__(
-            tables, tracks=tracks, policy=policy, uniform=uniform, retry=retry, reach=reach, explaining=False
-        )
-
     def is_running(self, table: str, track: int, *, upto: float, rebuild: bool = False) -> None:
         """An update of the table has been started there, with what has arrived up to now."""
         state = self._states[table]
@@ -56,6 +39,8 @@ class StandingScheduler(Scheduler):
         state.rebuild_wanted |= rebuild
         # It is among the tables that the first call looks at, and must not be started once more there.
         state.plain = False
+        # Its reasons were those of another moment.
+        self._explaining = False
         self._start(state, track)
 
     @property
