@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from freshtide.guarantees import (
@@ -99,6 +99,7 @@ def test_corollary_3_2_the_factor_approaches_1() -> None:
 
 
 @given(st.floats(0.0, 10.0), st.floats(0.0, 1.0), st.floats(0.1, 100.0), st.floats(1.0, 50.0))
+@example(fixed=5e-324, per_second=0.0, shortest=2.0, longer=1.0)
 def test_a_fixed_cost_counts_for_the_shortest_update(
     fixed: float, per_second: float, shortest: float, longer: float
 ) -> None:

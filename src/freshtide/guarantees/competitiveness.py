@@ -46,7 +46,8 @@ class EagerLoad:
 
 def proportion(*, fixed: float, per_second: float, shortest: float) -> float:
     """alpha of a table whose update takes `fixed + per_second * L`, if no update is shorter than `shortest`."""
-    return per_second + (fixed / shortest if fixed else 0.0)
+    # Rounded up: a bound must not fall short of what it bounds, however small that is.
+    return per_second + (math.nextafter(fixed / shortest, math.inf) if fixed else 0.0)
 
 
 def penalty_factor(*, alpha: float, beta: float, delta: float) -> float:
