@@ -20,7 +20,7 @@ pytestmark = pytest.mark.compiled
 def test_random_worlds_are_decided_the_same() -> None:
     where_compiled, *compiled = _runs(_COMPILED)
     where_written, *written = _runs(_WRITTEN)
-    assert not where_compiled.endswith(".py")
+    assert not where_compiled.endswith(".py"), "build it first: make compiled"
     assert where_written.endswith(".py")
     assert len(written) == _WORLDS
     for ours, theirs in zip(compiled, written, strict=True):

@@ -43,6 +43,19 @@ def test_a_table_that_is_dear_indeed_is_tried_now_and_then() -> None:
     assert 2 <= started.count("a") <= 15
 
 
+def test_a_backlog_from_before_the_start_is_no_reason_to_doubt_what_was_learnt_before_it() -> None:
+    tables = [
+        table(name, freshness=0.0, safe=0.0, alpha=alpha) for name, alpha in (("a", 10.0), ("b", 1.0), ("c", 1.0))
+    ]
+    bench = Bench(*tables, policy=CHOPPED)
+    backlog = [float(number) for number in range(1, 51)]
+    bench.at(50.0).happens(*(arrival(name, stamp) for name in ("a", *OTHERS) for stamp in backlog))
+    assert list(bench.running) == ["b"]
+    started = started_under_overload(bench, rounds=300, a=10.0)
+    assert started.index("a") > 10
+    assert 2 <= started.count("a") <= 15
+
+
 def test_doubts_do_not_overtake_priorities() -> None:
     started = started_under_overload(with_one_slow_update_of_a(priority=10.0), rounds=300)
     assert "a" not in started

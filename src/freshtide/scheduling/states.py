@@ -80,8 +80,8 @@ class TableState(Candidate):
     since: list[float] = field(default_factory=list)
     """When each of them came up; never descending but for that, so that the first is the oldest."""
     taken: int = 0
-    left_over: int = 0
-    """How many were pending when an update last ended."""
+    left_over: int | None = None
+    """How many were pending when an update last ended, or when a piece of a first backlog was proposed."""
     first_load: bool
     """Whether nothing was ever loaded at the start, and the table has not caught up since: a backlog is not chopped."""
     track: int = NOT_RUNNING
@@ -163,6 +163,8 @@ class TableState(Candidate):
         self.aim_at(goal)
         self.released_at = self.since[0]
         if self.learns and goal < pending[-1]:
+            if self.left_over is None:
+                self.left_over = len(pending)
             self.cost = self.known_costs.believed(self.cost, self.period_cost, missed=len(pending) - self.left_over)
         return True
 
