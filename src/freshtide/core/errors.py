@@ -78,6 +78,14 @@ class RunFailedError(FreshtideError):
     """A run that could not do its work."""
 
 
+class SurroundingsError(FreshtideError):
+    """Disk, database or Spark is at fault, no table and no file: nothing is given up, the run waits and goes on."""
+
+
+class LeaseLostError(FreshtideError):
+    """Another process runs the warehouse now: this one commits nothing any more, and ends."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A hint towards the name that was probably meant."""
     names = sorted(known)

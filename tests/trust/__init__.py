@@ -1,0 +1,1 @@
+"""Faults, injected: nothing is lost, doubled or bent, and nothing stays stuck."""
