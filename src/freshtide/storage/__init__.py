@@ -5,6 +5,7 @@ Arrow, then one commit adds and removes files atomically and carries the update'
 files. The log is the truth: everything else can be rebuilt from it.
 """
 
+from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.compaction import compact
 from freshtide.storage.keys import all_of, key_column, without
 from freshtide.storage.latest import LARGEST_FILE, LatestTable, Merge, youngest
@@ -17,6 +18,7 @@ from freshtide.storage.tables import Change, StorageError, StoredTable
 __all__ = [
     "BEGINNING",
     "LARGEST_FILE",
+    "Authority",
     "Change",
     "Counts",
     "DataFile",
@@ -27,6 +29,7 @@ __all__ = [
     "StorageError",
     "Store",
     "StoredTable",
+    "Unrestricted",
     "UpdateKind",
     "UpdateRecord",
     "all_of",

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.tables import StoredTable
 
 
@@ -17,12 +18,26 @@ class Store:
         self.root = root
         self._time_columns = time_columns or {}
         self._tables: dict[str, StoredTable] = {}
+        self._authority: Authority = Unrestricted()
         self._lock = threading.Lock()
+
+    @property
+    def authority(self) -> Authority:
+        """Who is asked before a table is written, whichever it is."""
+        return self._authority
+
+    @authority.setter
+    def authority(self, authority: Authority) -> None:
+        with self._lock:
+            self._authority = authority
+            for table in self._tables.values():
+                table.authority = authority
 
     def table(self, name: str, *, time_column: str | None = None) -> StoredTable:
         with self._lock:
             if name not in self._tables:
                 table = StoredTable(self.root / name, time_column=time_column or self._time_columns.get(name))
+                table.authority = self._authority
                 table.open()
                 self._tables[name] = table
             return self._tables[name]

@@ -15,6 +15,7 @@ from deltalake.transaction import create_table_with_add_actions
 from freshtide.core.errors import FreshtideError
 from freshtide.storage import deltalog, parquet
 from freshtide.storage.actions import added, data_files, removed
+from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.durability import sync_files
 from freshtide.storage.records import UpdateRecord
 from freshtide.storage.schemas import nullable
@@ -55,6 +56,7 @@ class StoredTable:
         self.folder = folder
         self.name = folder.name
         self.time_column = time_column
+        self.authority: Authority = Unrestricted()
         self._handle: DeltaTable | None = None
         self._is_behind = False
         """Whether the handle has still to take note of our own last commit."""
