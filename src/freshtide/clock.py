@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 
 class SystemClock:
-    """Seconds since the epoch, UTC."""
+    """What time it is, and how time passes. The first can be set by anybody, forward and back; the second cannot."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ahead = float("-inf")
 
     def now(self) -> float:
+        """Seconds since the epoch, UTC: what is written down, and what data and files are compared with."""
         return time.time()
+
+    def steady(self) -> float:
+        """Seconds that nobody sets: for how long something took, and how long something has to wait."""
+        return time.monotonic()
+
+    def onward(self) -> float:
+        """Seconds since the epoch that never go back: where the clock is set back, they go on at its pace.
+
+        For moments to wait for that are told in the same scale as those of data, such as the scheduler's.
+        """
+        # In this order: a pause between the two makes the distance too short, never too long for good.
+        ahead = time.time() - time.monotonic()
+        with self._lock:
+            self._ahead = max(self._ahead, ahead)
+            return time.monotonic() + self._ahead

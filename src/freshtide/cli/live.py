@@ -38,7 +38,7 @@ def run_in_foreground(
     """
     stop = threading.Event()
     clock = warehouse.workbench.clock
-    began = clock.now()
+    began = clock.steady()
     helper = threading.Thread(target=meanwhile, args=(stop,), daemon=True) if meanwhile else None
     view = _View(warehouse, began, stop, quiet=quiet)
     with _stopping_on_signals(stop), view:
@@ -47,7 +47,7 @@ def run_in_foreground(
         report = warehouse.run(
             stop=stop,
             once=once,
-            until=lambda: seconds is not None and clock.now() - began >= seconds,
+            until=lambda: seconds is not None and clock.steady() - began >= seconds,
             on_outage=view.tell_outage,
         )
     stop.set()
@@ -95,7 +95,7 @@ class _View:
     def _picture(self) -> RenderableType:
         status = self._warehouse.status()
         updates = number_of(sum(table.updates for table in status.tables), "update")
-        parts = [format_duration(status.at - self._began), updates]
+        parts = [format_duration(self._warehouse.workbench.clock.steady() - self._began), updates]
         if status.trouble:
             parts.append(f"{status.trouble}: `freshtide feeds`")
         # Title, header and this line are always there.

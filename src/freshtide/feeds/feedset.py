@@ -87,21 +87,21 @@ class FeedSet:
             if watched.reading is not None:
                 watched.reading.give_up()
 
-    def poll(self, now: float) -> list[FeedFile]:
+    def poll(self, now: float, *, steady: float | None = None) -> list[FeedFile]:
         """The files of all feeds to register, in the order they are to count as having arrived in."""
-        return sorted((file for found in self.poll_each(now) for file in found), key=_arrival_order)
+        return sorted((file for found in self.poll_each(now, steady=steady) for file in found), key=_arrival_order)
 
-    def poll_each(self, now: float) -> Iterator[list[FeedFile]]:
+    def poll_each(self, now: float, *, steady: float | None = None) -> Iterator[list[FeedFile]]:
         """The files to register, feed by feed, so that the first are loaded while the last are looked at.
 
         What takes long to read is read on another thread and handed out by a later poll.
         Punctuation comes after data of the same poll: it promises about what arrives after it, and data
-        that lay there beside it must not be taken for late.
+        that lay there beside it must not be taken for late. `steady` is the same moment by a clock that nobody sets.
         """
         for watched in self._watched:
             found: list[FeedFile] = []
             try:
-                found = self._poll_one(watched, now)
+                found = self._poll_one(watched, now, now if steady is None else steady)
                 watched.fault = None
             except Exception as error:  # one bad feed must not stop the others: its files wait, it is reported
                 watched.fault = Problem(
@@ -111,9 +111,9 @@ class FeedSet:
             if found:
                 yield sorted(found, key=_arrival_order)
 
-    def _poll_one(self, watched: _Watched, now: float) -> list[FeedFile]:
+    def _poll_one(self, watched: _Watched, now: float, steady: float) -> list[FeedFile]:
         feed = watched.feed
-        for settled, found in self._read(watched, now):
+        for settled, found in self._read(watched, now, steady):
             watched.waiting[settled.path] = settled, found
         # The oldest of equal files is the original, the others are its duplicates.
         examined = sorted(watched.waiting.values(), key=lambda pair: (_timestamp(pair[1]), pair[0].path))
@@ -123,9 +123,9 @@ class FeedSet:
         watched.waiting.clear()
         return batch.files
 
-    def _read(self, watched: _Watched, now: float) -> list[Examined]:
+    def _read(self, watched: _Watched, now: float, steady: float) -> list[Examined]:
         if watched.reading is None:
-            settled = watched.watcher.poll(now)
+            settled = watched.watcher.poll(now, steady=steady)
             if is_quick(settled):
                 return [read(watched.feed, file) for file in settled]
             watched.reading = Reading(watched.feed, settled, self._room)

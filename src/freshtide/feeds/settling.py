@@ -17,13 +17,15 @@ class Look:
 
     signature: Signature
     since: float
+    """By a clock that nobody sets."""
 
 
-def has_settled(settling: Settling, signature: Signature, before: Look | None, now: float) -> bool:
+def has_settled(settling: Settling, signature: Signature, before: Look | None, now: float, *, steady: float) -> bool:
     """Whether nobody is writing a file any more, judged from two looks at it.
 
     A file that is old when first seen was renamed into place, or lay there: one look is enough. A
-    modification time in the future says nothing about age: then the wait counts from the first look.
+    modification time in the future says nothing about age: then the wait counts from the first look. `now` is
+    compared with modification times, `steady` with earlier looks: it is of a clock that nobody sets back.
     """
     quiet = settling.quiet
     if quiet <= 0:
@@ -33,7 +35,7 @@ def has_settled(settling: Settling, signature: Signature, before: Look | None, n
         return age >= quiet
     if before.signature != signature:
         return False
-    return age >= quiet or now - before.since >= quiet
+    return age >= quiet or steady - before.since >= quiet
 
 
 class Markers:

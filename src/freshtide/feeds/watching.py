@@ -101,16 +101,21 @@ class FolderWatcher:
         """Whether a file has been seen that time alone will settle."""
         return self._markers is None and bool(self._unsettled)
 
-    def poll(self, now: float) -> list[SettledFile]:
-        """Files that have settled since the last poll, or settled again after a change, by path."""
+    def poll(self, now: float, *, steady: float | None = None) -> list[SettledFile]:
+        """Files that have settled since the last poll, or settled again after a change, by path.
+
+        `now` is compared with the times of files. `steady` is the same moment by a clock that nobody sets: by that
+        one is waited; without it by `now`.
+        """
+        steady = now if steady is None else steady
         waiting = list(self._folders.values())
         while waiting:
-            waiting.extend(self._look_into(waiting.pop(), now))
-        self._sweep(now)
-        found = [file for path in list(self._unsettled) if (file := self._settle(path, now)) is not None]
+            waiting.extend(self._look_into(waiting.pop(), now, steady))
+        self._sweep(steady)
+        found = [file for path in list(self._unsettled) if (file := self._settle(path, now, steady)) is not None]
         return sorted(found, key=lambda file: file.path)
 
-    def _look_into(self, folder: _Folder, now: float) -> list[_Folder]:
+    def _look_into(self, folder: _Folder, now: float, steady: float) -> list[_Folder]:
         """List a folder if it may have changed; the folders found in it."""
         try:
             seen = self._disk.look(folder.path)
@@ -129,9 +134,9 @@ class FolderWatcher:
             return []
         self._problems.pop(folder.path, None)
         if seen.st_mtime_ns != folder.listed:
-            folder.listed, folder.same_since = seen.st_mtime_ns, now
+            folder.listed, folder.same_since = seen.st_mtime_ns, steady
         window = _RACY if seen.st_mtime_ns % 1_000_000_000 else _RACY_WHOLE_SECONDS
-        folder.is_racy = now - seen.st_mtime_ns / 1e9 < window and now - folder.same_since < window
+        folder.is_racy = now - seen.st_mtime_ns / 1e9 < window and steady - folder.same_since < window
         for name in folder.names - names:
             self._vanish(folder.path_of(name))
         new, folder.names = names - folder.names, names
@@ -199,21 +204,21 @@ class FolderWatcher:
         self._unsettled.pop(path, None)
         self._settled.pop(path, None)
 
-    def _sweep(self, now: float) -> None:
+    def _sweep(self, steady: float) -> None:
         """Look at the share of the settled files that is due, so that a round takes `sweep_interval`."""
-        if not self._to_sweep or now < self._sweep_started:
-            self._start_round(now)
+        if not self._to_sweep:
+            self._start_round(steady)
             return
-        passed = (now - self._sweep_started) / self._sweep_interval if self._sweep_interval > 0 else 1.0
+        passed = (steady - self._sweep_started) / self._sweep_interval if self._sweep_interval > 0 else 1.0
         due = min(len(self._to_sweep), int(len(self._to_sweep) * passed))
         for path in self._to_sweep[self._swept : due]:
             self._look_again(path)
         self._swept = due
         if passed >= 1:
-            self._start_round(now)
+            self._start_round(steady)
 
-    def _start_round(self, now: float) -> None:
-        self._sweep_started, self._to_sweep, self._swept = now, list(self._settled), 0
+    def _start_round(self, steady: float) -> None:
+        self._sweep_started, self._to_sweep, self._swept = steady, list(self._settled), 0
 
     def _look_again(self, path: str) -> None:
         file = self._settled.get(path)
@@ -228,7 +233,7 @@ class FolderWatcher:
             file.look = None
             self._unsettled[path] = file
 
-    def _settle(self, path: str, now: float) -> SettledFile | None:
+    def _settle(self, path: str, now: float, steady: float) -> SettledFile | None:
         file = self._unsettled[path]
         by_marker = self._markers is not None and file.role is Role.DATA
         if by_marker and self._markers and self._markers.of(file.name) not in file.folder.names:
@@ -246,9 +251,9 @@ class FolderWatcher:
             return None
         signature = (seen.st_size, seen.st_mtime_ns)
         is_news = self._signatures.get(path) != signature
-        if is_news and not by_marker and not has_settled(self._feed.settling, signature, file.look, now):
+        if is_news and not by_marker and not has_settled(self._feed.settling, signature, file.look, now, steady=steady):
             if file.look is None or file.look.signature != signature:
-                file.look = Look(signature=signature, since=now)
+                file.look = Look(signature=signature, since=steady)
             return None
         self._settled[path] = self._unsettled.pop(path)
         self._signatures[path] = signature

@@ -53,7 +53,7 @@ class ArrivalWatcher:
         self._clock = clock
         self._last_request = 0
         self._told: dict[str, tuple[str, ...]] | None = None
-        self._asked_at = 0.0
+        self._asked_at = float("-inf")
         self._stop = threading.Event()
         self._quiet = threading.Event()
         self._thread = threading.Thread(target=self._run, name="arrivals", daemon=True)
@@ -76,9 +76,9 @@ class ArrivalWatcher:
         try:
             self._outages.begin(self._clock.now())
             while not self._stop.is_set():
-                begun = self._clock.now()
+                begun = self._clock.steady()
                 self._look()
-                self._stop.wait(self._pause(took=self._clock.now() - begun))
+                self._stop.wait(self._pause(took=self._clock.steady() - begun))
         except BaseException as error:
             self.fault = error
 
@@ -87,21 +87,21 @@ class ArrivalWatcher:
         return min(self._poll, max(_SHORTEST_PAUSE, took * _PAUSE_PER_LOOK))
 
     def _look(self) -> None:
-        now = self._clock.now()
-        asked = self._ask(now)
+        now, begun = self._clock.now(), self._clock.steady()
+        asked = self._ask(begun)
         found: list[FeedFile] = []
-        registered_at, interval = now, _REGISTER_FIRST
-        for files in self._feeds.poll_each(now):
+        registered_at, interval = begun, _REGISTER_FIRST
+        for files in self._feeds.poll_each(now, steady=begun):
             self._quiet.clear()
             found += files
             # The first are loaded while the last are still looked at, without a transaction for each.
-            if self._clock.now() - registered_at > interval:
+            if self._clock.steady() - registered_at > interval:
                 self.register(found)
-                found, registered_at, interval = [], self._clock.now(), _REGISTER_EVERY
+                found, registered_at, interval = [], self._clock.steady(), _REGISTER_EVERY
         self._tell_faults()
         if found:
             self.register(found)
-        elif registered_at == now and not asked and not self._feeds.settling:
+        elif registered_at == begun and not asked and not self._feeds.settling:
             self._quiet.set()
         # After what was found has been registered: a file that ends a silence at the last moment is in time.
         self._outages.look(now)
@@ -113,11 +113,11 @@ class ArrivalWatcher:
             self._catalog.faults.replace(faults)
             self._told = faults
 
-    def _ask(self, now: float) -> bool:
+    def _ask(self, moment: float) -> bool:
         """Take up requests from other terminals, not quite as often as files are looked for."""
-        if now - self._asked_at < _ASK_EVERY:
+        if moment - self._asked_at < _ASK_EVERY:
             return False
-        self._asked_at = now
+        self._asked_at = moment
         requests = self._catalog.requests.open_after(self._last_request)
         for request in requests:
             self._last_request = request.id

@@ -159,7 +159,7 @@ class Engine:
 
     def _turn(self) -> None:
         events = self._gather(_LONGEST_WAIT)
-        now = self._clock.now()
+        now = self._clock.onward()
         while self._timers and self._timers[0] <= now:
             heapq.heappop(self._timers)
             events.append(TimerFired())
@@ -167,7 +167,7 @@ class Engine:
             self._decide(events)
 
     def _decide(self, events: list[Event]) -> None:
-        now = self._clock.now()
+        now = self._clock.onward()
         commands = self._scheduler.handle(events, now)
         # Before anything is carried out: whatever becomes of the updates, the trace tells why they were started.
         self._trace.write(now, events, commands)
@@ -181,7 +181,7 @@ class Engine:
     def _gather(self, wait: float) -> list[Event]:
         """All that has happened, after waiting for at least one thing to happen."""
         if self._timers:
-            wait = min(wait, max(0.0, self._timers[0] - self._clock.now()))
+            wait = min(wait, max(0.0, self._timers[0] - self._clock.onward()))
         events: list[Event] = []
         try:
             events.append(self._events.get(timeout=wait))

@@ -47,6 +47,7 @@ class OutageWatch:
         self._tell = tell
         self._watched: dict[str, _Watched] = {}
         self._alarms: list[tuple[float, str]] = []
+        self._looked_at = float("-inf")
 
     def begin(self, now: float) -> None:
         for feed in self._feeds:
@@ -79,6 +80,9 @@ class OutageWatch:
 
     def look(self, now: float) -> None:
         """See which silences have become outages."""
+        if now < self._looked_at:
+            self._set_back(self._looked_at - now)
+        self._looked_at = now
         due = []
         while self._alarms and self._alarms[0][0] < now:
             at, name = heapq.heappop(self._alarms)
@@ -96,6 +100,14 @@ class OutageWatch:
                 watched.outage = outage
                 self._catalog.outages.begin(watched.feed.name, outage)
                 self._tell(watched.feed.name, outage)
+
+    def _set_back(self, step: float) -> None:
+        """The clock was set back: silences have lasted as long as before, and alarms go off as soon as before."""
+        self._alarms = [(at - step, name) for at, name in self._alarms]
+        for watched in self._watched.values():
+            watched.silent_since -= step
+            if watched.alarm_at is not None:
+                watched.alarm_at -= step
 
     def end(self, now: float) -> None:
         """From now on nobody looks for files."""

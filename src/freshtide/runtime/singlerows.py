@@ -39,14 +39,14 @@ class RowIntake:
         self._clock = clock
 
     def take(self, rows: Sequence[StreamRow]) -> None:
-        now = self._clock.now()
+        now = self._clock.onward()
         offered = [(row.time, row.values, row.content) for row in rows]
         for runner in self._runners:
             announce = partial(self._announce, runner, now)
             runner.stream.offer(offered, source=self._feed.name, at=now, announce=announce)
 
     def reject(self, rejected: Sequence[RejectedRow]) -> None:
-        now = self._clock.now()
+        now = self._clock.onward()
         told = [(row.content, row.reason) for row in rejected]
         for runner in self._runners:
             announce = partial(self._announce, runner, now)

@@ -56,7 +56,7 @@ class UnitWorker:
 
     def _update_group(self, command: StartUpdate) -> list[Event]:
         group, pool = command.table, pool_of(command.track)
-        started = self._clock.now()
+        began = self._clock.steady()
         left_over: list[Event] = []
         with self._executor.together(self._graph.units[group], pool=pool, rebuild=command.rebuild) as scans:
             for table in self._graph.units[group]:
@@ -68,7 +68,7 @@ class UnitWorker:
                             self._revised.add(group)
                         case DataArrived():
                             left_over.append(event)
-        return [self._finished(command, self._clock.now() - started), *left_over]
+        return [self._finished(command, self._clock.steady() - began), *left_over]
 
     def _update(self, table: str, command: StartUpdate, scans: SharedScans) -> list[Event]:
         """What came of the update of one table; nothing where it was there already."""

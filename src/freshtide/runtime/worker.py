@@ -47,16 +47,16 @@ class UpdateWorker:
     def carry_out(self, command: StartUpdate, scans: SharedScans | None = None) -> list[Event]:
         """Run the update; whatever goes wrong becomes an event. `scans` are shared with the others of a group."""
         table = self._graph[command.table]
-        started = self._clock.now()
+        started, began = self._clock.now(), self._clock.steady()
         update = self._catalog.updates.start(self._row(command, started))
         try:
             done = self._update(table, command, scans)
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
-            self._catalog.updates.fail(update, at=self._clock.now(), error=reason)
+            self._catalog.updates.fail(update, at=started + self._clock.steady() - began, error=reason)
             self._catalog.tables.count_failure(table.name)
             return [UpdateFailed(table=table.name, track=command.track, reason=reason)]
-        row = self._book(table, done, update=update, started=started)
+        row = self._book(table, done, update=update, started=started, took=self._clock.steady() - began)
         if done.outcome is not None:
             self._executor.tidy(table.name)
         finished = UpdateFinished(
@@ -64,7 +64,7 @@ class UpdateWorker:
             track=command.track,
             freshness=row.freshness,
             safe=row.safe,
-            seconds=self._clock.now() - started,
+            seconds=self._clock.steady() - began,
             revised=_is_revised(done),
         )
         return [finished, *self._left_over(table, command, done)]
@@ -76,14 +76,16 @@ class UpdateWorker:
             return self.update_tables.carry_out(table, command)
         return self._load(table, command, scans)
 
-    def _book(self, table: Table, done: Done, *, update: int, started: float) -> TableRow:
-        """Write down what came of an update; the table's row after it."""
+    def _book(self, table: Table, done: Done, *, update: int, started: float, took: float) -> TableRow:
+        """Write down what came of an update; the table's row after it.
+
+        It has ended when it took so long, whatever the clock says by now: none ends before it began.
+        """
         row = self._catalog.tables.get(table.name)
-        now = self._clock.now()
         if done.outcome is not None:
-            row = after_update(row, done.outcome.record, done.outcome.version, took=now - started)
+            row = after_update(row, done.outcome.record, done.outcome.version, took=took)
         rows = done.outcome.rows if done.outcome else 0
-        self._catalog.book_update(row, update, file_ids=[file.id for file in done.files], rows=rows, at=now)
+        self._catalog.book_update(row, update, file_ids=[file.id for file in done.files], rows=rows, at=started + took)
         return row
 
     def _left_over(self, table: Table, command: StartUpdate, done: Done) -> list[Event]:

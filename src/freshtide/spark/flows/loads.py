@@ -102,7 +102,7 @@ class TableFlow:
     ) -> Iterator[FlowedRows]:
         """Put rows through the flow; within they can be committed. With `anew` they are all that ever arrived."""
         recordsets = self._recordsets(session, rows, {})
-        running = Running(policy=self.flows.policy, now=now)
+        running = Running(policy=self.flows.policy)
         schemas, passing = running.analysed(self.graph, recordsets)
         own = LoadTarget(
             stored,

@@ -97,9 +97,9 @@ def run_flow(
     if pack_rows < 1:
         raise UsageError(f"A pack of {pack_rows} rows moves nothing.", way_out="Give it 1 row at least.")
     finish_interrupted(sorted(scratch.glob("*")), store)
-    start = now()
+    at, start = now(), _CLOCK.steady()
     recordsets = Recordsets(session=working_session(spark, compiled=True), store=store, root=root)
-    running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, now=now, on_progress=on_progress)
+    running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, on_progress=on_progress)
     schemas, passing = running.analysed(graph, recordsets)
     surroundings = Surroundings(
         graph=graph,
@@ -108,7 +108,7 @@ def run_flow(
         scratch=Scratch(scratch / graph.name, recordsets.session),
         targets=targets_of(graph, recordsets, schemas.by_target),
         passing=passing,
-        at=start,
+        at=at,
     )
     with running.carried_out(surroundings) as record:
         commit_together(surroundings.scratch.folder, surroundings.prepare(now()), store)
@@ -121,7 +121,7 @@ def run_flow(
             for node in graph
             if isinstance(node.activity, Write | SlowlyChanging)
         },
-        seconds=now() - start,
+        seconds=_CLOCK.steady() - start,
     )
 
 
@@ -133,7 +133,8 @@ class Running:
     limits: Limits = field(default_factory=Limits)
     pack_rows: int = PACK_ROWS
     theta: int = mixed.THETA
-    now: Callable[[], float] = _CLOCK.now
+    now: Callable[[], float] = _CLOCK.steady
+    """How time passes: by it activities take turns, and what they took is measured."""
     on_progress: Progress = lambda _node, _rows_in, _rows_out: None
 
     def analysed(self, graph: FlowGraph, recordsets: Recordsets) -> tuple[FlowSchemas, PassingRows | None]:
