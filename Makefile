@@ -5,7 +5,7 @@ SOURCES := $(shell find src -type f ! -path '*/__pycache__/*')
 # An installation apart from .venv, in which the working tree stays as it is written.
 COMPILED := build/compiled
 
-.PHONY: help demo test test-compiled test-postgresql test-slow lint format bench wheel compiled clean
+.PHONY: help demo test test-compiled test-postgresql test-slow chaos lint format bench wheel compiled clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -25,6 +25,9 @@ test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on Pos
 
 test-slow: .venv/.installed-dev ## Run the tests that take minutes
 	@$(BIN)/pytest -m slow
+
+chaos: .venv/.installed-dev ## Kill a warehouse again and again and check what is left: MINUTES=10, SEED=1
+	@$(BIN)/python -m chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 lint: .venv/.installed-dev ## Formatting, lint, types and the layering of the packages
 	@$(BIN)/ruff format --check --quiet

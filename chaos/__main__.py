@@ -1,0 +1,56 @@
+"""python -m chaos [--minutes N] [--kills N] [--seed N]"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from chaos.campaign import Campaign, Orders
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m chaos", description="Kill a warehouse again and again.")
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long to go on (default: 10)")
+    parser.add_argument("--kills", type=int, help="end after so many kills")
+    parser.add_argument("--seed", type=int, help="what is supplied and when is killed (default: a new one)")
+    parser.add_argument("--check-every", type=int, default=25, metavar="KILLS", help="how often to check everything")
+    parser.add_argument("--cold-every", type=int, default=10, metavar="KILLS", help="how often to kill the JVM as well")
+    parser.add_argument("--interval", type=float, default=1.0, help="seconds between the files of a feed")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
+    orders = Orders(
+        seed=seed,
+        until=time.monotonic() + 60 * options.minutes,
+        kills=options.kills,
+        check_every=options.check_every,
+        cold_every=options.cold_every,
+        interval=options.interval,
+        # The variable that the tests use as well: a server that may be emptied.
+        catalog=os.environ.get("FRESHTIDE_TEST_CATALOG"),
+    )
+    folder = Path(tempfile.mkdtemp(prefix="freshtide-chaos-"))
+    print(f"seed {seed}, in {folder}", flush=True)
+    begun = time.monotonic()
+    outcome = Campaign(folder, orders, tell=lambda text: print(text, flush=True)).carry_out()
+    points = ", ".join(f"{point} {count}" for point, count in sorted(outcome.kills.items()))
+    print(f"\n{outcome.kills.total()} kills ({points})")
+    print(f"{outcome.checks} checks at rest, {outcome.rows:,} rows, {outcome.commits:,} commits")
+    print(f"{(time.monotonic() - begun) / 60:.1f} minutes, seed {seed}")
+    for sentence in outcome.wrong:
+        print(f"WRONG: {sentence}")
+    if outcome.wrong:
+        print(f"The warehouse and the log of its runs are kept in {folder}.")
+        return 1
+    print("Each row is exactly once where it belongs, views are their queries, freshness never went back.")
+    shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
