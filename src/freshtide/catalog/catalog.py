@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -14,12 +15,16 @@ from freshtide.catalog.files import FileLedger
 from freshtide.catalog.groups import GroupCosts
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import RequestQueue
-from freshtide.catalog.schema import metadata
 from freshtide.catalog.streams import UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog
+from freshtide.catalog.upgrades import bring_up_to_date
 from freshtide.catalog.urls import parse_url, with_patience
 from freshtide.core.errors import FreshtideError
+
+# How long processes that use the same SQLite file wait for each other.
+_PATIENCE = 30.0
+_LOOK_AGAIN = 0.01
 
 
 class CatalogError(FreshtideError):
@@ -66,7 +71,7 @@ class Catalog:
         parsed = parse_url(url)
         try:
             engine = _engine(parsed)
-            metadata.create_all(engine)
+            bring_up_to_date(engine)
         except ImportError as error:
             raise MissingDriverError(error.name or str(error)) from error
         except (SQLAlchemyError, OSError) as error:
@@ -101,7 +106,7 @@ def _engine(url: URL) -> Engine:
         if url.database:
             Path(url.database).parent.mkdir(parents=True, exist_ok=True)
         # Looking processes and the run share the file: wait for each other rather than fail.
-        engine = create_engine(url, connect_args={"timeout": 30})
+        engine = create_engine(url, connect_args={"timeout": _PATIENCE})
         event.listen(engine, "connect", _prepare_sqlite)
     else:
         engine = create_engine(with_patience(url), pool_pre_ping=True)
@@ -115,7 +120,21 @@ def _engine(url: URL) -> Engine:
     return engine
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.execute(f"PRAGMA busy_timeout={int(_PATIENCE * 1_000)}")
+    _write_ahead(connection)
     # FULL: what the catalog says after a commit must survive a power cut, like the Delta log before it.
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer not wait for each other. The change itself does not wait for anybody, it fails."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(_LOOK_AGAIN)

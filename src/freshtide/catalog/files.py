@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from sqlalchemy import (
     Connection,
     Engine,
-    RowMapping,
     and_,
     delete,
     func,
@@ -19,7 +18,9 @@ from sqlalchemy import (
     update,
 )
 
-from freshtide.catalog.schema import feed_columns, files, loads
+from freshtide.catalog.refusals import Refusals
+from freshtide.catalog.rows import file_of, values_of
+from freshtide.catalog.schema import feed_columns, files, loads, refusals
 from freshtide.catalog.transactions import transaction
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.health import Arrival
@@ -32,48 +33,60 @@ ValueT = TypeVar("ValueT")
 
 
 class FileLedger:
-    """The arrivals of all feeds."""
+    """The arrivals of all feeds, one record per path."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.refusals = Refusals(engine)
 
     def register(self, file: FeedFile, tables: Iterable[str]) -> FeedFile:
         """Remember a file; where it can be loaded it becomes pending for the tables of its feed."""
         return self.register_all([(file, tuple(tables))])[0]
 
     def register_all(self, arrivals: Sequence[tuple[FeedFile, tuple[str, ...]]]) -> list[FeedFile]:
-        """Remember files in one transaction; their ids follow the order given."""
-        if not arrivals:
-            return []
+        """Remember files in one transaction; their ids follow the order given.
+
+        What was refused has no id: it is kept beside the record of its path.
+        """
+        refused = [file for file, _ in arrivals if file.state is FileState.REFUSED]
+        admitted = [(file, tables) for file, tables in arrivals if file.state is not FileState.REFUSED]
         with self._engine.begin() as connection:
-            _drop_old_selves(connection, [file for file, _ in arrivals if file.state is not FileState.REFUSED])
-            ids = connection.scalars(
-                insert(files).returning(files.c.id, sort_by_parameter_order=True),
-                [_values(file) for file, _ in arrivals],
-            ).all()
-            registered = [replace(file, id=number) for (file, _), number in zip(arrivals, ids, strict=True)]
-            pending = [
-                {"table_name": table, "file_id": file.id, "number": None}
-                for file, (_, tables) in zip(registered, arrivals, strict=True)
-                if file.state in _LOADABLE
-                for table in tables
-            ]
-            if pending:
-                connection.execute(insert(loads), pending)
+            self.refusals.put(refused, within=connection)
+            registered = self._admit(admitted, connection) if admitted else []
+        return [*registered, *refused]
+
+    def _admit(self, arrivals: Sequence[tuple[FeedFile, tuple[str, ...]]], connection: Connection) -> list[FeedFile]:
+        _drop_old_selves(connection, [file for file, _ in arrivals])
+        ids = connection.scalars(
+            insert(files).returning(files.c.id, sort_by_parameter_order=True),
+            [values_of(file, files) for file, _ in arrivals],
+        ).all()
+        registered = [replace(file, id=number) for (file, _), number in zip(arrivals, ids, strict=True)]
+        pending = [
+            {"table_name": table, "file_id": file.id, "number": None}
+            for file, (_, tables) in zip(registered, arrivals, strict=True)
+            if file.state in _LOADABLE
+            for table in tables
+        ]
+        if pending:
+            connection.execute(insert(loads), pending)
         return registered
 
+    def correct(self, file_id: int, file: FeedFile) -> None:
+        """Let a record say what a file has turned out to be; which tables have loaded it stays as it is."""
+        with self._engine.begin() as connection:
+            connection.execute(update(files).where(files.c.id == file_id).values(values_of(file, files)))
+
     def by_path(self, feed: str, path: str) -> FeedFile | None:
-        """The newest record of a path that was not refused."""
+        """The record of a path: what it was registered with, whatever was refused since."""
         return self.by_paths(feed, [path]).get(path)
 
     def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
-        """The newest record of each path that was not refused; paths nobody has heard of are left out."""
+        """The record of each path; paths nobody has heard of are left out."""
         found: dict[str, FeedFile] = {}
         for some in _portions(paths):
-            query = select(files).where(
-                files.c.feed == feed, files.c.path.in_(some), files.c.state != FileState.REFUSED
-            )
-            found.update((file.path, file) for file in self._select(query.order_by(files.c.id)))
+            query = select(files).where(files.c.feed == feed, files.c.path.in_(some))
+            found.update((file.path, file) for file in self._select(query))
         return found
 
     def contents(self, feed: str, hashes: Sequence[str]) -> set[str]:
@@ -91,10 +104,11 @@ class FileLedger:
         return found
 
     def known_paths(self, feed: str) -> dict[str, tuple[int, int]]:
-        """(size, modification time) of every path registered, the newest record of each."""
-        query = select(files.c.path, files.c.size, files.c.modified_ns).where(files.c.feed == feed).order_by(files.c.id)
+        """(size, modification time) that every path was last seen with, refused or not."""
+        query = select(files.c.path, files.c.size, files.c.modified_ns).where(files.c.feed == feed)
         with self._engine.connect() as connection:
-            return {row.path: (row.size, row.modified_ns) for row in connection.execute(query)}
+            known = {row.path: (row.size, row.modified_ns) for row in connection.execute(query)}
+        return known | {file.path: (file.size, file.modified_ns) for file in self.refusals.all(feed)}
 
     def pending(self, table: str) -> list[FeedFile]:
         """Files that the table has still to load."""
@@ -204,7 +218,8 @@ class FileLedger:
 
     def in_state(self, *states: FileState, feed: str | None = None) -> list[FeedFile]:
         query = select(files).where(files.c.state.in_(states)).order_by(files.c.id)
-        return self._select(query if feed is None else query.where(files.c.feed == feed))
+        found = self._select(query if feed is None else query.where(files.c.feed == feed))
+        return found + (self.refusals.all(feed) if FileState.REFUSED in states else [])
 
     def latest(self, feed: str, count: int) -> list[FeedFile]:
         """The files of a feed that came last and could be loaded, in the order of their arrival."""
@@ -232,6 +247,8 @@ class FileLedger:
         with self._engine.connect() as connection:
             for feed, state, count in connection.execute(query):
                 found.setdefault(feed, {})[state] = count
+        for feed, count in self.refusals.counts().items():
+            found.setdefault(feed, {})[FileState.REFUSED] = count
         return found
 
     def announced(self, timestamp: float | None, feed: str) -> float:
@@ -267,7 +284,7 @@ class FileLedger:
 
     def _select(self, query: Any) -> list[FeedFile]:
         with self._engine.connect() as connection:
-            return [_file(row) for row in connection.execute(query).mappings()]
+            return [file_of(row) for row in connection.execute(query).mappings()]
 
 
 def _drop_old_selves(connection: Connection, arrived: Sequence[FeedFile]) -> None:
@@ -281,40 +298,8 @@ def _drop_old_selves(connection: Connection, arrived: Sequence[FeedFile]) -> Non
             if old:
                 connection.execute(delete(loads).where(loads.c.file_id.in_(old)))
                 connection.execute(delete(files).where(files.c.id.in_(old)))
+                connection.execute(delete(refusals).where(refusals.c.feed == feed, refusals.c.path.in_(some)))
 
 
 def _portions(values: Sequence[ValueT]) -> Iterator[Sequence[ValueT]]:
     return (values[start : start + _PORTION] for start in range(0, len(values), _PORTION))
-
-
-def _values(file: FeedFile) -> dict[str, Any]:
-    return {
-        "feed": file.feed,
-        "path": file.path,
-        "sha256": file.sha256,
-        "size": file.size,
-        "modified_ns": file.modified_ns,
-        "arrived_at": file.arrived_at,
-        "state": file.state,
-        "timestamp": file.timestamp,
-        "rows": file.rows,
-        "columns": list(file.columns) if file.columns is not None else None,
-        "reason": file.reason,
-    }
-
-
-def _file(row: RowMapping) -> FeedFile:
-    return FeedFile(
-        id=row["id"],
-        feed=row["feed"],
-        path=row["path"],
-        sha256=row["sha256"],
-        size=row["size"],
-        modified_ns=row["modified_ns"],
-        arrived_at=row["arrived_at"],
-        state=FileState(row["state"]),
-        timestamp=row["timestamp"],
-        rows=row["rows"],
-        columns=tuple(row["columns"]) if row["columns"] is not None else None,
-        reason=row["reason"],
-    )

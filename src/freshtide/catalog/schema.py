@@ -58,11 +58,27 @@ files = Table(
     Column("rows", BigInteger),
     Column("columns", JSON),
     Column("reason", _Sentence),
-    Index("files_by_path", "feed", "path"),
+    Index("files_once_by_path", "feed", "path", unique=True),
     Index("files_by_content", "feed", "sha256"),
     Index("files_by_state", "feed", "state"),
     # Without it SQLite gives the id of a deleted row to the next one, which is then taken for it.
     sqlite_autoincrement=True,
+)
+
+refusals = Table(
+    "refusals",
+    metadata,
+    Column("feed", String(255), primary_key=True),
+    Column("path", _Path, primary_key=True),
+    Column("sha256", String(64), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("modified_ns", BigInteger, nullable=False),
+    Column("arrived_at", Float(53), nullable=False),
+    Column("timestamp", Float(53)),
+    Column("rows", BigInteger),
+    Column("columns", JSON),
+    Column("reason", _Sentence),
+    comment="Content with which registered files were overwritten, and which is not loaded unless somebody accepts it.",
 )
 
 loads = Table(

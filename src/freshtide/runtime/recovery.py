@@ -116,4 +116,8 @@ def _file_id(feed: str, file: LoadedFile, graph: TableGraph, catalog: Catalog, n
         timestamp=file.timestamp,
         rows=file.rows,
     )
+    if known is not None:
+        # The log is right about what a table has loaded.
+        catalog.files.correct(known.id, remembered)
+        return known.id
     return catalog.files.register(remembered, [table.name for table in graph.for_feed(feed)]).id

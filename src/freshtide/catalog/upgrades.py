@@ -1,0 +1,70 @@
+"""Bringing a database to the schema of today: a new one, and one that an earlier Freshtide has made."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, Engine, Index, delete, func, insert, inspect, select, text
+from sqlalchemy.engine.reflection import Inspector
+from sqlalchemy.schema import CreateIndex
+
+from freshtide.catalog.refusals import Refusals
+from freshtide.catalog.rows import file_of
+from freshtide.catalog.schema import files, loads, metadata
+from freshtide.core.files import FileState
+
+# Any number will do that no other program takes for a lock on the same database.
+_LOCK = 0x46726573687469
+_OLD_INDEX = "files_by_path"
+
+
+def bring_up_to_date(engine: Engine) -> None:
+    """Create what is missing. Of several processes that come at once one does it, and the others find it done."""
+    if _is_complete(inspect(engine)):
+        return
+    with engine.begin() as connection:
+        _wait_for_turn(connection)
+        metadata.create_all(connection)
+        for index in _missing_indexes(inspect(connection)):
+            if index.name == "files_once_by_path":
+                _keep_one_record_per_path(connection)
+            connection.execute(CreateIndex(index))
+        connection.execute(text(f"DROP INDEX IF EXISTS {_OLD_INDEX}"))
+
+
+def _is_complete(found: Inspector) -> bool:
+    return set(metadata.tables) <= set(found.get_table_names()) and not _missing_indexes(found)
+
+
+def _missing_indexes(found: Inspector) -> list[Index]:
+    there = {index["name"] for indexes in found.get_multi_indexes().values() for index in indexes}
+    return [index for table in metadata.tables.values() for index in table.indexes if index.name not in there]
+
+
+def _wait_for_turn(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+
+
+def _keep_one_record_per_path(connection: Connection) -> None:
+    """Earlier versions kept refused content as files of their own, and two runs at once could register a file twice."""
+    refused = select(files).where(files.c.state == FileState.REFUSED).order_by(files.c.id)
+    Refusals(connection.engine).put(
+        [file_of(row) for row in connection.execute(refused).mappings().all()], within=connection
+    )
+    connection.execute(delete(files).where(files.c.state == FileState.REFUSED))
+    first = func.min(files.c.id)
+    doubled = select(files.c.feed, files.c.path, first).group_by(files.c.feed, files.c.path).having(func.count() > 1)
+    for feed, path, kept in connection.execute(doubled).all():
+        same = (files.c.feed == feed, files.c.path == path)
+        ids = connection.scalars(select(files.c.id).where(*same)).all()
+        # What one of them was loaded with counts for the one that is left: nothing is loaded once more.
+        found = connection.execute(
+            select(loads.c.table_name, func.max(loads.c.number))
+            .where(loads.c.file_id.in_(ids))
+            .group_by(loads.c.table_name)
+        ).all()
+        connection.execute(delete(loads).where(loads.c.file_id.in_(ids)))
+        for table, number in found:
+            connection.execute(insert(loads).values(table_name=table, file_id=kept, number=number))
+        connection.execute(delete(files).where(*same, files.c.id != kept))
