@@ -40,6 +40,17 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
             catalog.files.adopt(table.name, table.feed)
 
 
+def catch_up(table: Table, *, graph: TableGraph, store: Store, catalog: Catalog, now: float) -> bool:
+    """Book what has landed in a table while the run goes on; whether that changed rows which dependents may have used.
+
+    The caller is the one that updates the table.
+    """
+    row = catalog.tables.get(table.name)
+    revised = store.table(table.name).revised_since(row.number) is not None
+    catalog.tables.put(_caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now))
+    return revised
+
+
 def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: float = 0.0) -> TableRow:
     """A table's row once an update of it has been committed."""
     counted = {} if record.kind is UpdateKind.REBUILD else row.counts

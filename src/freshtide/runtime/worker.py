@@ -18,7 +18,7 @@ from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.integrity import put_aside_changed, require_files
 from freshtide.runtime.merging import UpdateTableWorker
-from freshtide.runtime.recovery import after_update
+from freshtide.runtime.recovery import after_update, catch_up
 from freshtide.spark import SharedScans, UnreadableFilesError, UpdateExecutor
 from freshtide.storage import Store, UpdateKind, UpdateRecord
 
@@ -50,6 +50,7 @@ class UpdateWorker:
         started, began = self._clock.now(), self._clock.steady()
         update = self._catalog.updates.start(self._row(command, started))
         try:
+            caught_up = self._finish(table)
             done = self._update(table, command, scans)
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
@@ -65,9 +66,15 @@ class UpdateWorker:
             freshness=row.freshness,
             safe=row.safe,
             seconds=self._clock.steady() - began,
-            revised=_is_revised(done),
+            revised=caught_up or _is_revised(done),
         )
         return [finished, *self._left_over(table, command, done)]
+
+    def _finish(self, table: Table) -> bool:
+        """Finish and book what an earlier update decided to commit, and could not; whether that revised rows."""
+        if not self._executor.finish(table.name):
+            return False
+        return catch_up(table, graph=self._graph, store=self._store, catalog=self._catalog, now=self._clock.now())
 
     def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> Done:
         if not table.is_base:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
-from freshtide.spark.flows.commits import finish_interrupted
+from freshtide.spark.flows.journal import finish_interrupted
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans

@@ -157,6 +157,11 @@ class UpdateExecutor:
         )
         return _outcome_of(_in_words(lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild)))
 
+    def finish(self, name: str) -> bool:
+        """Commit what the flow of a table had decided to commit and could not; whether there was anything."""
+        flow = self._flows.of(self._graph[name])
+        return flow is not None and flow.finish()
+
     def take_in(self, name: str, files: Sequence[FeedFile], *, extra: tuple[Column, ...], pool: str) -> None:
         """Let the rows of files wait for an update table."""
         runner = self.streams[name]

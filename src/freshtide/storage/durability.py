@@ -28,6 +28,12 @@ def sync_names(folder: Path) -> None:
     _sync(folder)
 
 
+def sync_tree(folder: Path) -> None:
+    """Force a folder with all that is in it to disk, and its own name as well."""
+    for path in (*sorted(folder.rglob("*")), folder, folder.parent):
+        _sync(path)
+
+
 def make_folder(folder: Path) -> None:
     """Create a folder, with those above it that are missing, such that none of their names is lost."""
     missing = [folder, *(above for above in folder.parents if not above.exists())] if not folder.exists() else []

@@ -257,20 +257,26 @@ class StoredTable:
         landed = self._opened().transaction_version(_APPLICATION)
         return landed is not None and landed >= number
 
-    def _prepare_schema(self, change: Change, schema: Schema) -> None:
+    def require_fitting(self, change: Change) -> None:
+        """Refuse a change whose columns do not fit those of the table."""
         current = self._current
         if current is None or change.replace_all:
             return
         known = {field.name: field for field in current.schema}
-        wanted = nullable(change.schema)
-        for field in wanted:
+        for field in nullable(change.schema):
             old = known.get(field.name)
             if old is not None and old.type != field.type:
                 raise StorageError(
                     f"Column '{field.name}' of '{self.name}' is {old.type} in the table and {field.type} now.",
                     way_out=f"Run `freshtide backfill {self.name}` to rebuild the table with the new type.",
                 )
-        added = [field for field in schema.fields if field.name not in known]
+
+    def _prepare_schema(self, change: Change, schema: Schema) -> None:
+        self.require_fitting(change)
+        current = self._current
+        if current is None or change.replace_all:
+            return
+        added = [field for field in schema.fields if field.name not in current.schema.names]
         if added:
             self._add_columns(added)
 

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from freshtide.spark.reading import empty_frame
+from freshtide.storage.durability import make_folder
 
 _PART = re.compile(r"part-(\d+)-.*-c(\d+)\.")
 
@@ -35,7 +36,8 @@ class Scratch:
         self.session = session
         self._numbers = count()
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        # The journal of the run will be here: it is as lasting as the name of its folder.
+        make_folder(folder)
 
     def new_folder(self, what: str) -> Path:
         return self.folder / f"{next(self._numbers):06d}-{what}"

@@ -19,9 +19,10 @@ from freshtide.core.tables import Table
 from freshtide.flows import FlowGraph, Node
 from freshtide.flows.activities import OUT, Read, Write
 from freshtide.flows.policies import mixed
-from freshtide.spark.flows.commits import Commit, TableCommit, commit_together
+from freshtide.spark.flows.commits import Commit, TableCommit
 from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.flows.holding import Scratch
+from freshtide.spark.flows.journal import commit_together, finish_interrupted, is_unfinished
 from freshtide.spark.flows.recordsets import Recordsets, SourceError
 from freshtide.spark.flows.running import Running
 from freshtide.spark.flows.schemas import resolve_flow
@@ -88,6 +89,16 @@ class TableFlow:
             return None
         return resolve_flow(self.graph, recordsets).by_target[self._write.name]
 
+    @property
+    def folder(self) -> Path:
+        return self.flows.scratch / self.graph.name
+
+    def finish(self) -> bool:
+        """Commit what an earlier run had decided to commit and could not; whether there was anything."""
+        unfinished = is_unfinished(self.folder)
+        finish_interrupted([self.folder], self.flows.store)
+        return unfinished
+
     @contextmanager
     def carried_out(
         self,
@@ -101,6 +112,7 @@ class TableFlow:
         now: Callable[[], float],
     ) -> Iterator[FlowedRows]:
         """Put rows through the flow; within they can be committed. With `anew` they are all that ever arrived."""
+        assert not is_unfinished(self.folder), "what was decided on is finished, and booked, before more is read"
         recordsets = self._recordsets(session, rows, {})
         running = Running(policy=self.flows.policy)
         schemas, passing = running.analysed(self.graph, recordsets)
@@ -117,7 +129,7 @@ class TableFlow:
             graph=self.graph,
             recordsets=recordsets,
             schemas=schemas,
-            scratch=Scratch(self.flows.scratch / self.graph.name, session),
+            scratch=Scratch(self.folder, session),
             targets=targets_of(self.graph, recordsets, schemas.by_target, appending=True, anew=anew, given=given),
             passing=passing,
             at=now(),

@@ -14,9 +14,9 @@ from freshtide.core.errors import UsageError, choices
 from freshtide.flows import POLICIES, FlowGraph, FlowRecord, Limits, Monitor
 from freshtide.flows.activities import Read, SlowlyChanging, Write
 from freshtide.flows.policies import mixed
-from freshtide.spark.flows.commits import commit_together, finish_interrupted
 from freshtide.spark.flows.fused import FusedRun, passing_rows
 from freshtide.spark.flows.holding import Scratch
+from freshtide.spark.flows.journal import commit_together, finish_interrupted
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.flows.schemas import FlowSchemas, resolve_flow
@@ -147,7 +147,7 @@ class Running:
     def carried_out(self, surroundings: Surroundings) -> Iterator[FlowRecord]:
         """Run a flow up to where its targets can be committed, which is to be done within.
 
-        Nothing of it stays where that fails. When the commit is interrupted, the journal stays and what it speaks of.
+        Nothing of it stays where that fails, unless it was decided by then: the journal stays, and what it lists.
         """
         try:
             record = self._run(surroundings)

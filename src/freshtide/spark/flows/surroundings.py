@@ -14,6 +14,7 @@ from freshtide.flows.activities import SlowlyChanging, SurrogateKey
 from freshtide.spark.flows.commits import Commit
 from freshtide.spark.flows.dimensions import updated_dimension
 from freshtide.spark.flows.holding import Scratch
+from freshtide.spark.flows.journal import is_unfinished
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.flows.schemas import FlowSchemas
@@ -67,7 +68,9 @@ class Surroundings:
         return commits
 
     def discard(self) -> None:
-        """The run has failed: nothing of it stays."""
+        """The run has failed: nothing of it stays, unless its commits have been decided on."""
+        if is_unfinished(self.scratch.folder):
+            return
         for target in self.targets.values():
             target.discard()
         self.scratch.remove()

@@ -19,6 +19,7 @@ from freshtide.spark.flows.commits import Commit, FilesCommit, FolderCommit, Tab
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.schemas import arrow_schema_of
 from freshtide.storage import Change, StoredTable, UpdateKind, UpdateRecord
+from freshtide.storage.durability import make_folder, sync_tree
 
 
 class Target(ABC):
@@ -95,14 +96,17 @@ class FolderTarget(Target):
 
     def write(self, frame: DataFrame) -> None:
         writer = frame.write.mode("append").format(self._recordset.format).options(**self._recordset.options)
+        # Spark does not force the names of the folders that it makes to disk.
+        make_folder(self._staging.parent)
         writer.save(str(self._staging))
 
     def staged_rows(self) -> int | None:
         return _footer_rows(self._staging) if tells_rows(self._recordset) else None
 
     def prepare(self, *, at: float) -> FolderCommit | FilesCommit:  # noqa: ARG002 - files bear no moment
-        self._staging.mkdir(parents=True, exist_ok=True)
+        make_folder(self._staging)
         (self._staging / "_SUCCESS").unlink(missing_ok=True)
+        sync_tree(self._staging)
         if self._replaces:
             return FolderCommit(prepared=str(self._staging), target=str(self._path), before=str(self._before))
         names = tuple(sorted(file.name for file in self._staging.iterdir() if not file.name.startswith(".")))

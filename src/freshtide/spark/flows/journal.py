@@ -1,0 +1,92 @@
+"""The journal of a flow: its targets are committed all or none, and there is a point from which on it is all.
+
+    prepared    no journal. What was prepared is nowhere to be seen; where the run ends here, it is thrown away.
+    decided     `journal.json` is there, whole and on disk for good: it lists all commits. From here on they will be
+                carried out, and nothing is ever taken back, because somebody may have used what he saw. What could
+                refuse a commit for good was asked before.
+    landed      all commits have been carried out. The journal is removed, then what is left beside the targets.
+
+Where carrying out fails or dies, the journal stays and with it all that it lists. Whoever comes next to one of the
+targets finishes it first: the next update of the table that the flow loads, the next run of any flow, the next start.
+Each commit tells by what it finds whether it has landed (`commits.py`), so finishing can be tried as often as need be,
+also after all has landed. A journal that is not whole was never decided on: it has another name until it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from freshtide.core.errors import LeaseLostError, SurroundingsError
+from freshtide.crashpoints import reach
+from freshtide.spark.flows.commits import KINDS, Commit
+from freshtide.storage import Store
+from freshtide.storage.durability import sync_files, sync_names
+
+_JOURNAL = "journal.json"
+
+
+class UnfinishedFlowError(SurroundingsError):
+    """The targets of a flow are committed in part: nothing else may be done to them before the rest is."""
+
+    def __init__(self, flow: str, problem: str) -> None:
+        super().__init__(
+            f"The targets of the flow '{flow}' are committed in part: {problem}",
+            way_out="Nothing is lost: the rest is committed as soon as it can be, before anything else is done there.",
+        )
+
+
+def commit_together(folder: Path, commits: Sequence[Commit], store: Store) -> None:
+    """Carry out all commits or none; the journal is kept in the folder meanwhile."""
+    for commit in commits:
+        commit.check(store)
+    write_journal(folder, commits)
+    reach("flow-journal")
+    _carry_out(folder, commits, store)
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether there is a journal that has still to be finished."""
+    return (folder / _JOURNAL).exists()
+
+
+def finish_interrupted(folders: Iterable[Path], store: Store) -> None:
+    """Finish what was decided and has not landed yet, as far as it is known."""
+    for folder in folders:
+        if is_unfinished(folder):
+            commits = _read_journal(folder)
+            _carry_out(folder, commits, store, again=True)
+
+
+def write_journal(folder: Path, commits: Sequence[Commit]) -> None:
+    """Decide that it will be done, whatever happens to this process."""
+    whole = folder / _JOURNAL
+    partial = whole.with_suffix(".partial")
+    partial.write_text(json.dumps([{"kind": commit.kind, **commit.as_json()} for commit in commits]))
+    sync_files([partial])
+    partial.rename(whole)
+    sync_names(folder)
+
+
+def _read_journal(folder: Path) -> list[Commit]:
+    listed = json.loads((folder / _JOURNAL).read_text())
+    return [KINDS[each.pop("kind")].from_json(each) for each in listed]
+
+
+def _carry_out(folder: Path, commits: Sequence[Commit], store: Store, *, again: bool = False) -> None:
+    try:
+        for commit in commits:
+            if again:
+                commit.mend(store)
+            commit.carry_out(store)
+            reach("flow-committed")
+        reach("flow-landed")
+        (folder / _JOURNAL).unlink()
+        sync_names(folder)
+    except LeaseLostError:
+        raise
+    except Exception as error:
+        raise UnfinishedFlowError(folder.name, f"{error}") from error
+    for commit in commits:
+        commit.tidy()
