@@ -11,6 +11,10 @@ from hypothesis import settings
 
 from freshtide.spark import SparkSession, start_session
 
+# Tests are short: a JVM that compiles lightly and collects its garbage on one thread is through with them in half
+# the time. By the environment, so that processes which tests start do so as well.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 # A change is judged by the same examples each time; at a desk every run looks at new ones.
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
