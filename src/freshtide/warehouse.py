@@ -26,6 +26,7 @@ from freshtide.core.errors import (
     suggestion,
 )
 from freshtide.core.instants import micros
+from freshtide.core.paths import path_fault
 from freshtide.core.staleness import trailing_edge
 from freshtide.flows import Flow, Limits
 from freshtide.flows.policies.mixed import THETA
@@ -69,6 +70,8 @@ class Warehouse:
         `settings` are those of freshtide.yml (tracks=4, scheduler="fifo", ...). `spark` is Spark's configuration as
         there, or a session that exists already, in a notebook for example; that one is used and left running.
         """
+        if fault := path_fault(str(folder)):
+            raise UsageError(fault[0], way_out=fault[1])
         self._root = Path(folder).resolve()
         if isinstance(spark, Mapping):
             settings, spark = {**settings, "spark": spark}, None
