@@ -21,6 +21,7 @@ from bench.results import Report
 from bench.running import Running
 from bench.ticks import SCHEMA, Arrival, TickFile, land, write_ticks, zipf_keys
 from freshtide import Warehouse
+from freshtide.catalog import RunLock
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.runtime import EngineReport, Workbench
 from freshtide.spark import QueueMaker, SparkSession, SparkTracks, start_session
@@ -87,7 +88,7 @@ class _QueuedWarehouse:
     workbench: Workbench
 
     def run(self, *, stop: threading.Event) -> EngineReport:
-        with self.workbench.leased():
+        with RunLock(self.workbench.places.lock):
             return self.workbench.engine().run(stop=stop, once=False)
 
 

@@ -28,7 +28,7 @@ from freshtide.feeds.streams import (
     StreamSet,
     open_stream,
 )
-from freshtide.feeds.streams.sockets import LONGEST_LINE
+from freshtide.feeds.streams.connections import LONGEST_LINE
 
 from .streaming import Producer, Receiver, tick, ticks
 

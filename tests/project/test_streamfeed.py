@@ -39,6 +39,10 @@ def declared(text: str) -> Feed:
         ("listen: localhost:9009", SocketSource(host="localhost", port=9009)),
         ("connect: quotes.example.org:1", SocketSource(host="quotes.example.org", port=1, connect=True)),
         ("listen: '[::1]:65535'", SocketSource(host="::1", port=65535)),
+        ("listen: 9009", SocketSource(host="127.0.0.1", port=9009)),
+        ("listen: ':9009'", SocketSource(host="127.0.0.1", port=9009)),
+        ("listen: 0.0.0.0:1\nsecret: s3cret", SocketSource(host="0.0.0.0", port=1, secret="s3cret")),
+        ("listen: 1\nconnections: 2\nidle: 5m", SocketSource(host="127.0.0.1", port=1, connections=2, idle=300.0)),
     ],
 )
 def test_a_feed_listens_or_connects(line: str, source: SocketSource) -> None:
@@ -71,7 +75,7 @@ def test_a_generator_is_given_in_python() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("listen: 9009\n", f"1: '9009' is not an address. {ADDRESS}"),
+        ("connect: 9009\n", f"1: '9009' is not an address. {ADDRESS}"),
         ("listen: localhost\n", f"1: 'localhost' is not an address. {ADDRESS}"),
         ("connect: localhost:0\n", f"1: 'localhost:0' is not an address. {ADDRESS}"),
         ("connect: ':9009'\n", f"1: ':9009' is not an address. {ADDRESS}"),
@@ -97,8 +101,8 @@ def test_a_generator_is_given_in_python() -> None:
         ("listen: localhost:1\nformat: csv\n", "2: Single rows come as JSON, not as 'csv'. Take 'format' out."),
         (
             "listen: localhost:1\nprt: 3\n",
-            "2: There is no setting 'prt'. Known: connect, format, generator, listen, name, schema, time_column, "
-            "time_format.",
+            "2: There is no setting 'prt'. Known: connect, connections, format, generator, idle, listen, name, "
+            "schema, secret, time_column, time_format.",
         ),
     ],
 )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshtide.storage import LARGEST_FILE, Change, LatestTable, Merge, compact, key_column, youngest
+from freshtide.storage import GONE_AT, LARGEST_FILE, Change, LatestTable, Merge, compact, key_column, youngest
 
 from .tablebench import AT, START, TIME, by_duckdb, by_polars, opened, update
 
@@ -32,15 +32,27 @@ def quotes(*given: Row) -> pa.Table:
 
 
 def latest(folder: Path, key: tuple[str, ...] = KEY) -> LatestTable:
-    return LatestTable(opened(folder), key=key, time_column="time")
+    return LatestTable(opened(folder), key=key, time_column="time", gone=opened(folder.with_name("gone")))
 
 
-def put(table: LatestTable, number: int, rows: pa.Table, leaving: list[str] | None = None) -> Merge:
-    gone = None if leaving is None else pa.array(leaving, pa.string())
-    merge = table.merge(rows, number=number, leaving=gone)
-    record = update(number, freshness=number)
-    table.stored.commit(Change(record=record, at=AT, schema=rows.schema, add=merge.add, remove=merge.remove))
+def put(table: LatestTable, number: int, rows: pa.Table, going: pa.Table | None = None) -> Merge:
+    return commit(table, number, table.merge(rows, number=number, going=going))
+
+
+def commit(table: LatestTable, number: int, merge: Merge) -> Merge:
+    """Commit a merge, and the keys that have gone with it, if any, beside the table before."""
+    if merge.gone is not None and merge.gone.num_rows and table.gone is not None:
+        commit(table.gone, number, table.gone.merge(merge.gone, number=number))
+    record, schema = update(number, freshness=number), merge.rows.schema
+    table.stored.commit(Change(record=record, at=AT, schema=schema, add=merge.add, remove=merge.remove))
     return merge
+
+
+def going(*given: tuple[str, int]) -> pa.Table:
+    """Keys with the seconds after the start at which they go."""
+    symbols, seconds = zip(*given, strict=True)
+    times = [START + timedelta(seconds=second) for second in seconds]
+    return pa.table({"symbol": pa.array(symbols, pa.string()), GONE_AT: pa.array(times, TIME)})
 
 
 def stored(folder: Path) -> dict[str, int]:
@@ -75,12 +87,35 @@ def test_of_several_rows_of_a_key_the_youngest_comes_in_and_of_equal_ones_the_la
     assert stored(tmp_path / "t") == {"a": 30, "b": 21}
 
 
-def test_keys_can_leave_without_another_row_in_their_place(tmp_path: Path) -> None:
+def test_keys_can_go_without_another_row_in_their_place_and_older_rows_do_not_bring_them_back(tmp_path: Path) -> None:
     table = latest(tmp_path / "t")
-    put(table, 1, quotes(("a", 1, 10), ("b", 1, 20), ("c", 1, 30)))
-    merge = put(table, 2, quotes(("a", 2, 11)), leaving=["b", "nobody"])
+    put(table, 1, quotes(("a", 1, 10), ("b", 1, 20), ("c", 3, 30)))
+    merge = put(table, 2, quotes(("a", 2, 11)), going=going(("b", 2), ("c", 2), ("d", 5)))
     assert stored(tmp_path / "t") == {"a": 11, "c": 30}
     assert merge.left == 1
+    again = latest(tmp_path / "t")
+    merge = put(again, 3, quotes(("b", 1, 21), ("d", 4, 41)), going=going(("a", 1)))
+    assert (merge.passed_by, stored(tmp_path / "t")) == (2, {"a": 11, "c": 30})
+    put(again, 4, quotes(("b", 2, 22), ("d", 6, 43)))
+    assert stored(tmp_path / "t") == {"a": 11, "b": 22, "c": 30, "d": 43}
+
+
+def test_who_follows_the_table_finds_the_keys_that_have_gone(tmp_path: Path) -> None:
+    table = latest(tmp_path / "t")
+    put(table, 1, quotes(("a", 1, 10), ("b", 1, 20), ("c", 1, 30)))
+    put(table, 2, quotes(), going=going(("b", 2)))
+    put(table, 3, quotes(("a", 2, 11)), going=going(("c", 2)))
+    assert table.stored.snapshot is not None
+    assert set(table.changed_since(table.stored.snapshot, 2).to_pylist()) == {"a", "c"}
+    assert set(table.changed_since(table.stored.snapshot, 1).to_pylist()) == {"a", "b", "c"}
+
+
+def test_the_rows_of_some_keys_are_replaced_by_older_ones_or_by_none(tmp_path: Path) -> None:
+    table = latest(tmp_path / "t")
+    put(table, 1, quotes(("a", 5, 50), ("b", 5, 50), ("c", 5, 50)))
+    merge = commit(table, 2, table.replace(quotes(("a", 1, 10)), of=pa.array(["a", "b", "nobody"]), number=2))
+    assert stored(tmp_path / "t") == {"a": 10, "c": 50}
+    assert (merge.replaced, merge.left) == (1, 1)
 
 
 def test_a_key_can_have_several_columns_and_their_texts_do_not_run_together(tmp_path: Path) -> None:

@@ -32,25 +32,24 @@ class Model:
 
     def __init__(self) -> None:
         self.newest: dict[str, dict[str, tuple[int, int]]] = {"a": {}, "b": {}}
-        self.risen: dict[str, tuple[int, int]] = {}
         self.history: dict[str, list[tuple[int, int]]] = {}
         self.windows: dict[tuple[str, int], tuple[int, int]] = {}
 
     def arrive(self, feed: str, rows: list[Row]) -> None:
-        in_round: dict[str, tuple[int, int]] = {}
+        table = self.newest[feed]
         for second, key, value in rows:
-            for table in (in_round, self.newest[feed]):
-                if key not in table or second >= table[key][0]:
-                    table[key] = (second, value)
+            if key not in table or second >= table[key][0]:
+                table[key] = (second, value)
             if feed == "a":
                 self._lengthen(key, second, value)
         if feed == "a":
-            for key, (second, value) in in_round.items():
-                # Filter and map see the newest row only; a key whose newest row is left out stays as it is.
-                if value > 0 and second >= self.risen.get(key, (0, 0))[0]:
-                    self.risen[key] = (second, value * 10)
-            for key in in_round:
+            for _, key, _ in rows:
                 self._close(key)
+
+    @property
+    def risen(self) -> dict[str, tuple[int, int]]:
+        """Filter and map see the newest row only: a key whose newest row is left out is not there."""
+        return {key: (second, value * 10) for key, (second, value) in self.newest["a"].items() if value > 0}
 
     @property
     def united(self) -> dict[str, tuple[int, int]]:

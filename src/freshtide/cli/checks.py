@@ -14,6 +14,7 @@ from pathlib import Path
 
 from freshtide.catalog import Catalog, without_password
 from freshtide.core.errors import FreshtideError, ProjectError
+from freshtide.core.updatestreams import SocketSource
 from freshtide.observe import Places
 from freshtide.project import Project, find_project, load_project
 from freshtide.scheduling import scheduler
@@ -118,7 +119,15 @@ def _folders(project: Project) -> Iterator[Finding]:
         )
     for feed in project.feeds.values():
         if feed.stream is not None:
-            continue  # whether somebody sends is seen when a run listens
+            # Whether somebody sends is seen when a run listens.
+            if isinstance(feed.stream, SocketSource) and feed.stream.is_open_to_others:
+                yield Finding(
+                    check=f"Feed '{feed.name}'",
+                    ok=False,
+                    found=f"everybody who reaches {feed.stream.host}:{feed.stream.port} may send",
+                    way_out="Give it a 'secret', or let it listen on localhost.",
+                )
+            continue
         parts = (project.root / feed.path).parts
         wild = next((index for index, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
         folder = Path(*parts[:wild])

@@ -51,6 +51,18 @@ class SocketSource:
     host: str
     port: int
     connect: bool = False
+    secret: str | None = field(default=None, repr=False)
+    """What everybody who connects has to say first or, with `connect`, what is said first to who listens."""
+    connections: int = 100
+    """How many may be connected at once."""
+    idle: float = 3_600.0
+    """Seconds after which a connection is closed of which nothing is heard."""
+
+    @property
+    def is_open_to_others(self) -> bool:
+        """Whether who can reach the machine can send, and need not know anything for it."""
+        local = self.host in ("localhost", "::1") or self.host.startswith("127.")
+        return not (self.connect or local or self.secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from freshtide.catalog import lease_folder, url_within
+from freshtide.catalog import url_within
 from freshtide.project import Project
 
 
@@ -21,8 +21,7 @@ class Places:
 
     @property
     def lock(self) -> Path:
-        """Where it is kept who runs the warehouse: with the tables, whichever projects write them."""
-        return lease_folder(self.tables)
+        return self.state / "run.lock"
 
     @property
     def trace(self) -> Path:
@@ -32,6 +31,11 @@ class Places:
     def flows(self) -> Path:
         """Where runs of flows put what they need until they end."""
         return self.state / "flows"
+
+    @property
+    def spool(self) -> Path:
+        """Where single rows are kept that a run leaves behind."""
+        return self.state / "left-behind"
 
     @property
     def spark_log(self) -> Path:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from freshtide.core.errors import Origin, Problem, suggestion
+from freshtide.core.sides import RESERVED_ENDINGS
 from freshtide.flows import FlowGraph, Node, written_recordsets
 from freshtide.flows.activities import Read
 from freshtide.project.columns import read_schema
 from freshtide.project.flowloads import is_the_load
-from freshtide.project.names import RESERVED_ENDINGS, name_fault
+from freshtide.project.names import name_fault
 
 
 def flow_table_problems(

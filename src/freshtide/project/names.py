@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from freshtide.core.sides import RESERVED_ENDINGS
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-RESERVED_ENDINGS = ("__rejects", "__late")
 
 
 def name_fault(name: str) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -16,9 +17,11 @@ from freshtide.project.columns import read_schema
 from freshtide.project.functions import fingerprint
 from freshtide.project.names import name_fault
 from freshtide.project.timecolumns import find_time_column
-from freshtide.project.validation import Place, Written, check, wrong
+from freshtide.project.validation import Place, PositiveDuration, Written, check, wrong
 
 _SOURCES = ("listen", "connect", "generator")
+_LIMITS = ("secret", "connections", "idle")
+_LOOPBACK = "127.0.0.1"
 _LARGEST_PORT = 65_535
 
 
@@ -54,6 +57,8 @@ def read_stream(
         problems.append(_at(place, said[1], message, "Take one of them out, or make two feeds."))
     time_column, time_problems = find_time_column(written.time_column, columns, written.time_format, place)
     problems += time_problems + _format_problems(written.time_format, place)
+    source, limit_problems = _limited(getattr(written, said[0]), written, place) if said else (None, [])
+    problems += limit_problems
     if problems:
         return None, problems
     feed = Feed(
@@ -63,7 +68,7 @@ def read_stream(
         schema=columns,
         time_column=time_column,
         time_format=written.time_format,
-        stream=next(source for key in _SOURCES if (source := getattr(written, key)) is not None),
+        stream=source,
         origin=place(()),
     )
     return feed, []
@@ -98,16 +103,42 @@ def _at(place: Place, key: str, message: str, way_out: str | None) -> Problem:
 
 def _address(*, connect: bool) -> Callable[[object], StreamSource]:
     def read(value: object) -> StreamSource:
-        host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-        bare = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
-        if not bare.strip() or not port.isdecimal() or not 0 < int(port) <= _LARGEST_PORT:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        host, _, port = str(value).rpartition(":") if isinstance(value, str) or is_number else ("", "", "")
+        bare = (host.removeprefix("[").removesuffix("]") if host.startswith("[") else host).strip()
+        if not bare and not connect:
+            # Whoever wants others to reach it has to say so.
+            bare = _LOOPBACK
+        if not bare or not port.isdecimal() or not 0 < int(port) <= _LARGEST_PORT:
             raise wrong(
                 f"'{value}' is not an address.",
                 way_out=f"Write a host and a port up to {_LARGEST_PORT}, like localhost:9009.",
             )
-        return SocketSource(host=bare.strip(), port=int(port), connect=connect)
+        return SocketSource(host=bare, port=int(port), connect=connect)
 
     return read
+
+
+def _secret(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or "\n" in value:
+        # Its own text is told to nobody.
+        raise wrong("'secret' is a line of text.", way_out="Write it in quotes, or take it from the environment.")
+    return value.strip()
+
+
+def _connections(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise wrong(f"'{value}' is not a number of connections.", way_out="Write a whole number above 0, like 100.")
+    return value
+
+
+def _limited(source: StreamSource, written: _WrittenStream, place: Place) -> tuple[StreamSource, list[Problem]]:
+    """A source with what is said about who may connect to it."""
+    said = {key: value for key in _LIMITS if (value := getattr(written, key)) is not None}
+    if isinstance(source, SocketSource):
+        return replace(source, **said), []
+    message = "'{}' is about connections, and a generator has none."
+    return source, [_at(place, key, message.format(key), "Take it out.") for key in said]
 
 
 def _generator(value: object) -> StreamSource:
@@ -139,6 +170,9 @@ class _WrittenStream(Written):
     listen: Annotated[SocketSource, BeforeValidator(_address(connect=False))] | None = None
     connect: Annotated[SocketSource, BeforeValidator(_address(connect=True))] | None = None
     generator: Annotated[GeneratorSource, BeforeValidator(_generator)] | None = None
+    secret: Annotated[str, BeforeValidator(_secret)] | None = None
+    connections: Annotated[int, BeforeValidator(_connections)] | None = None
+    idle: PositiveDuration | None = None
     format: Annotated[str, BeforeValidator(_json)] = "json"
     # Read apart, column by column; the alias keeps clear of pydantic's own `schema`.
     columns: Any = Field(alias="schema")

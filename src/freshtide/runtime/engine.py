@@ -137,6 +137,7 @@ class Engine:
             self._tracks.stop()
             if ends_in_order:
                 self._single_rows.drain()
+            self._single_rows.leave_behind()
             self._book_late_finishers()
             self._outages.end(self._clock.now())
             self._keep_costs()

@@ -9,6 +9,7 @@ from freshtide.catalog import Catalog, TableRow, UpdateStreamRow
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import seconds
+from freshtide.core.sides import LATE, sides
 from freshtide.core.tables import Table
 from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
 
@@ -104,8 +105,8 @@ def _caught_up(
             catalog.files.mark_loaded(table.name, ids, record.number)
         row = after_update(row, record, version)
     if table.is_base:
-        for side in (f"{table.name}__rejects", f"{table.name}__late"):
-            beside = store.table(side, time_column=table.time_column if side.endswith("__late") else None)
+        for side in sides(table):
+            beside = store.table(side, time_column=table.time_column if side.endswith(LATE) else None)
             beside.recover()
             beside.roll_back(landed, at=now)
     return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,6 +16,8 @@ from freshtide.core.tables import Feed, Table
 from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
 from freshtide.runtime.units import UnitWorker
 from freshtide.spark import UpdateStreams, UpdateTableRunner
+
+_logger = logging.getLogger(__name__)
 
 
 class RowIntake:
@@ -54,14 +57,17 @@ class RowIntake:
 
     def _announce(self, runner: UpdateTableRunner, now: float) -> None:
         self._book(runner.table.name)
-        pending = runner.stream.pending
-        self._events.put(
-            DataArrived(
-                table=self._graph.units.of(runner.table.name),
-                timestamp=0.0 if pending.timestamp is None else pending.timestamp,
-                at=now if pending.since is None else pending.since,
-            )
-        )
+        self._events.put(announcement(runner, self._graph, now))
+
+
+def announcement(runner: UpdateTableRunner, graph: TableGraph, now: float) -> DataArrived:
+    """The event that tells of what waits for an update table."""
+    pending = runner.stream.pending
+    return DataArrived(
+        table=graph.units.of(runner.table.name),
+        timestamp=0.0 if pending.timestamp is None else pending.timestamp,
+        at=now if pending.since is None else pending.since,
+    )
 
 
 class SingleRows:
@@ -83,6 +89,8 @@ class SingleRows:
         self._worker = worker
         self._catalog = catalog
         self._clock = clock
+        self._graph = graph
+        self._events = events
 
         def intake(feed: Feed) -> RowIntake:
             readers = [runners[table.name] for table in graph.for_feed(feed.name)]
@@ -93,6 +101,8 @@ class SingleRows:
     def start(self) -> None:
         for runner in self._runners.values():
             runner.stream.open()
+            if not runner.stream.is_quiet:
+                self._events.put(announcement(runner, self._graph, self._clock.onward()))
         self._sources.start()
 
     def stop(self) -> None:
@@ -128,3 +138,11 @@ class SingleRows:
             command = StartUpdate(table=table.name, track=0, upto=self._clock.now())
             while any(isinstance(event, DataArrived) for event in self._worker.carry_out(command)):
                 pass
+
+    def leave_behind(self) -> None:
+        """Keep what still waits, such as for a table that is paused, until the next run."""
+        for runner in self._runners.values():
+            try:
+                runner.leave_behind()
+            except Exception:
+                _logger.exception("The rows that wait for '%s' could not be kept, and are lost.", runner.table.name)

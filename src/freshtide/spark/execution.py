@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
@@ -16,6 +17,7 @@ from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
 from freshtide.core.loads import LoadPlan
+from freshtide.core.sides import sides
 from freshtide.core.tables import Column, Feed, Maintenance, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
@@ -79,6 +81,7 @@ class UpdateExecutor:
         clock: Callable[[], float],
         listeners: Listeners,
         make_queue: QueueMaker,
+        spool: Path,
         record_lines: RecordLines,
     ) -> None:
         self._record_lines = record_lines
@@ -94,6 +97,7 @@ class UpdateExecutor:
             clock=clock,
             listeners=listeners,
             make_queue=make_queue,
+            spool=spool,
         )
         self._tracks = tracks
         self._feeds = feeds
@@ -241,7 +245,7 @@ class UpdateExecutor:
 
     def _tidy_beside(self, table: Table, number: int) -> None:
         """The same for what the last load has put aside, if anything."""
-        for side in (f"{table.name}__rejects", f"{table.name}__late"):
+        for side in sides(table):
             beside = self._store.table(side)
             if beside.snapshot is not None and beside.snapshot.number == number:
                 compact(beside, at=self._clock())

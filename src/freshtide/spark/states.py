@@ -120,7 +120,7 @@ class TableStates:
             return self._recomputed(self._graph[name], self._after(name, record.sources.get(name)))
 
         frame = evaluate_by_source(self.session, table.query, source_of)
-        return frame if table.updates is None else youngest_rows(frame, table)
+        return frame if table.updates is None else youngest_rows(frame, table, self._graph)
 
     def _after(self, name: str, number: int | None) -> Snapshot | None:
         """A table after one of its updates; without a number, before the first."""

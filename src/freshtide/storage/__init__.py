@@ -7,16 +7,18 @@ files. The log is the truth: everything else can be rebuilt from it.
 
 from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.compaction import compact
-from freshtide.storage.keys import all_of, key_column, without
-from freshtide.storage.latest import LARGEST_FILE, LatestTable, Merge, youngest
+from freshtide.storage.durability import make_folder, sync_files, sync_names
+from freshtide.storage.keys import all_of, key_column, places
+from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord
-from freshtide.storage.rows import stored_rows
+from freshtide.storage.rows import aligned, stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.store import Store
 from freshtide.storage.tables import Change, StorageError, StoredTable
 
 __all__ = [
     "BEGINNING",
+    "GONE_AT",
     "LARGEST_FILE",
     "Authority",
     "Change",
@@ -32,10 +34,14 @@ __all__ = [
     "Unrestricted",
     "UpdateKind",
     "UpdateRecord",
+    "aligned",
     "all_of",
     "compact",
     "key_column",
+    "make_folder",
+    "places",
     "stored_rows",
-    "without",
+    "sync_files",
+    "sync_names",
     "youngest",
 ]

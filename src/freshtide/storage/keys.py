@@ -25,6 +25,11 @@ def key_column(rows: pa.Table, key: tuple[str, ...]) -> pa.Array:
     return pc.binary_join_element_wise(*parts, ",", null_handling="replace", null_replacement="-")
 
 
+def instants(times: pa.ChunkedArray) -> pa.Array:
+    """A time column such that any two of them can be compared: dates, too, and times without a zone, which are UTC."""
+    return _whole(times).cast(pa.timestamp("us", tz="UTC"))
+
+
 def places(keys: pa.Array, among: pa.Array) -> pa.Array:
     """For each key its place among others; null where it is not among them."""
     return pc.index_in(keys, value_set=among.cast(keys.type), skip_nulls=False)
@@ -73,7 +78,7 @@ class KeyIndex:
         if known is None:
             columns = [*self._key, self._time_column]
             rows = pq.ParquetFile(snapshot.folder / file.path).read(columns=columns)
-            known = FileKeys(keys=key_column(rows, self._key), times=_whole(rows.column(self._time_column)))
+            known = FileKeys(keys=key_column(rows, self._key), times=instants(rows.column(self._time_column)))
         return known
 
 

@@ -1,10 +1,15 @@
-"""Which tuples an update stream takes in: those with a key and a time that does not go backwards (section 3.1)."""
+"""Which tuples an update stream takes in: those with a key and a time (Moga et al. 2009, section 3.1).
+
+Whether a tuple is older than another one of its key is no question of admission. In what order they come depends on
+what is read again after a crash, and nobody could remember the newest of all keys: wherever the two meet, in a queue
+or in a table, the older one is superseded.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeGuard
@@ -21,7 +26,6 @@ class RejectKind(StrEnum):
     NO_KEY = "no key"
     NO_TIME = "no time"
     NOT_A_NUMBER = "not a number"
-    BACKWARDS = "time goes backwards"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +37,10 @@ class Rejection:
 
 
 class Admission:
-    """Looks at each tuple before it is enqueued, and counts those that it turns away.
+    """Looks at each tuple before it is enqueued, and counts those that it turns away."""
 
-    A tuple with the same time as the one before it is taken in: the newer arrival replaces the older one.
-    """
-
-    def __init__(self, values: Sequence[ColumnKind] = (), *, newest: Mapping[Hashable, float] | None = None) -> None:
+    def __init__(self, values: Sequence[ColumnKind] = ()) -> None:
         self.rejected: Counter[RejectKind] = Counter()
-        self._newest: dict[Hashable, float] = dict(newest or {})
         self._kinds = tuple(values)
         self._numbers = {position: value_check([kind]) for position, kind in enumerate(values) if kind != "object"}
 
@@ -51,10 +51,6 @@ class Admission:
             self.rejected[rejection.kind] += 1
         return rejection
 
-    def newest(self, key: Hashable) -> float | None:
-        """The time of the newest tuple of a key that was taken in."""
-        return self._newest.get(key)
-
     def _objection(self, time: object, key: object, values: Sequence[object]) -> Rejection | None:
         if _is_missing(key) or (isinstance(key, tuple) and any(map(_is_missing, key))):
             return Rejection(kind=RejectKind.NO_KEY, reason="It has no update key.")
@@ -64,7 +60,7 @@ class Admission:
             return Rejection(kind=RejectKind.NO_TIME, reason="It has no time.")
         if not _is_moment(time):
             return Rejection(kind=RejectKind.NOT_A_NUMBER, reason=f"Its time {time!r} is not a number.")
-        return self._misfit(values) or self._recorded(time, key)
+        return self._misfit(values)
 
     def _misfit(self, values: Sequence[object]) -> Rejection | None:
         for position, check in self._numbers.items():
@@ -74,15 +70,6 @@ class Admission:
                 reason = f"Value {position + 1} is {values[position]!r} and not {_KINDS[self._kinds[position]]}."
                 return Rejection(kind=RejectKind.NOT_A_NUMBER, reason=reason)
         return None
-
-    def _recorded(self, time: float, key: Hashable) -> Rejection | None:
-        """Remember the time, unless it goes backwards."""
-        newest = self._newest.get(key)
-        if newest is None or time >= newest:
-            self._newest[key] = time
-            return None
-        reason = f"Its time {time} is before {newest}, the newest of its key {key!r}."
-        return Rejection(kind=RejectKind.BACKWARDS, reason=reason)
 
 
 def _is_moment(time: object) -> TypeGuard[float]:

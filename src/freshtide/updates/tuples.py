@@ -27,7 +27,7 @@ class QueueCounts:
 
     enqueued: int = 0
     superseded: int = 0
-    """Dropped because something newer of the same key came before they were served."""
+    """Dropped because something newer of the same key came before they were served, or had come before them."""
     shed: int = 0
     """Dropped at random."""
     dequeued: int = 0
@@ -36,8 +36,8 @@ class QueueCounts:
 class TupleQueue(Protocol):
     """Where tuples wait, whatever the semantics: append or update, by tuple or by window.
 
-    `now` is when a tuple arrives or is served, and does not go backwards. What is enqueued has been admitted: the times
-    of a key do not go backwards either.
+    `now` is when a tuple arrives or is served, and does not go backwards. What is enqueued has been admitted. A tuple
+    that is older than another one of its key which an update queue holds is superseded as it comes.
     """
 
     @property

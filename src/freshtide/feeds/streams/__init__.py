@@ -2,8 +2,7 @@
 
 A stream has a thread of its own. It reads each row by the schema of its feed and hands it to a `RowReceiver`, or what
 is wrong with it: bad rows are told and never stop the others. Another kind of source is one more class with the
-interface of `Stream`, and a line in `open_stream`. Nothing in here reads a clock: when a row arrived is for the
-receiver to say.
+interface of `Stream`, and a line in `open_stream`. When a row arrived is for the receiver to say.
 """
 
 from freshtide.feeds.streams.generators import GeneratorStream

@@ -64,7 +64,10 @@ class RowReader:
 
     def record(self, record: object) -> StreamRow | RejectedRow:
         """The row that a mapping from column to value is."""
-        content = _as_text(record)
+        try:
+            content = _as_text(record)
+        except Exception as error:  # the words of the user's own objects, which may raise anything
+            return RejectedRow(f"a {type(record).__name__}", f"it cannot be put into words: {type(error).__name__}")
         try:
             return self._row(record, content)
         except _UnfitError as error:
@@ -203,8 +206,10 @@ def _boolean(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Spark takes the text of any JSON value for a string."""
-    return value if isinstance(value, str) else _as_text(value)
+    """Spark takes the text of any JSON value for a string. Half of a pair of surrogates is no text."""
+    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    text.encode()
+    return text
 
 
 def _date(value: Any) -> date:
@@ -268,11 +273,16 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _as_text(value: object) -> str:
-    return json.dumps(value, default=str, ensure_ascii=False)
+    return _writable(json.dumps(value, default=str, ensure_ascii=False))
 
 
 def _shown(value: object) -> str:
-    return f"'{(value if isinstance(value, str) else _as_text(value))[:_MOST_SHOWN]}'"
+    return f"'{(_writable(value) if isinstance(value, str) else _as_text(value))[:_MOST_SHOWN]}'"
+
+
+def _writable(text: str) -> str:
+    """The same text with halves of pairs of surrogates, which no encoding has, as JSON escapes them."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _article(read: _Reader) -> str:

@@ -6,79 +6,56 @@ import os
 import selectors
 import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from freshtide.clock import SystemClock
 from freshtide.core.errors import FreshtideError, Problem
 from freshtide.core.tables import Feed
 from freshtide.core.updatestreams import SocketSource
+from freshtide.feeds.streams.connections import LONGEST_LINE, Connection, Connections
 from freshtide.feeds.streams.rows import RejectedRow, RowReader, StreamRow
 from freshtide.feeds.streams.stream import RowReceiver
 
-LONGEST_LINE = 1 << 20
-"""In bytes. What is longer is no row: somebody sends something else."""
 _AT_ONCE = 1 << 16
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 _PATIENCE = 5.0
 """Seconds for a connection to come about."""
+_SILENCE = 1.0
+"""Seconds after which nobody expects the next row at once, although somebody is connected."""
 
 
 class StreamAddressError(FreshtideError):
     """Nobody can listen there."""
 
 
-class _Lines:
-    """Bytes of one connection, cut into lines."""
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-        self._is_too_long = False
-
-    def fed(self, received: bytes) -> list[bytes | None]:
-        """The lines that are complete now; None for one that was too long."""
-        *whole, rest = received.split(b"\n")
-        lines = []
-        for part in whole:
-            self._add(part)
-            lines.append(self._taken())
-        self._add(rest)
-        return lines
-
-    def end(self) -> list[bytes | None]:
-        """What was left when the connection ended."""
-        return [self._taken()] if self._rest or self._is_too_long else []
-
-    def _add(self, part: bytes) -> None:
-        self._is_too_long = self._is_too_long or len(self._rest) + len(part) > LONGEST_LINE
-        if self._is_too_long:
-            self._rest.clear()
-        else:
-            self._rest += part
-
-    def _taken(self) -> bytes | None:
-        line = None if self._is_too_long else bytes(self._rest)
-        self._rest.clear()
-        self._is_too_long = False
-        return line
-
-
 class SocketStream:
     """One thread that reads all connections. Producers come and go as they like; a lost connection is made again."""
 
-    def __init__(self, feed: Feed, source: SocketSource, receiver: RowReceiver) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        source: SocketSource,
+        receiver: RowReceiver,
+        *,
+        steady: Callable[[], float] | None = None,
+    ) -> None:
+        """`steady` tells how time passes, if not the clock: by it connections wait and are waited for."""
         self._feed = feed
         self._source = source
         self._receiver = receiver
+        self._steady = steady or SystemClock().steady
         self._reader = RowReader(feed)
         self._selector = selectors.DefaultSelector()
-        self._connections: dict[socket.socket, _Lines] = {}
+        self._connections = Connections(source)
         self._listener: socket.socket | None = None
+        self._is_letting_in = False
         self._stop = threading.Event()
         # A byte here ends the wait for something to read.
         self._wake, self._woken = socket.socketpair()
         self._selector.register(self._woken, selectors.EVENT_READ)
         self._wait = _FIRST_WAIT
-        self._is_waiting = False
-        """Whether it is not the time to connect again yet."""
+        self._waits_until: float | None = None
+        """Before this it is not the time to connect again, or to let somebody in."""
         self._has_tried = not source.connect
         self._thread = threading.Thread(target=self._run, name=f"stream-{feed.name}", daemon=True)
         self.problem: Problem | None = None
@@ -93,13 +70,13 @@ class SocketStream:
 
     @property
     def quiet(self) -> bool:
-        return self._has_tried and not self._connections
+        return self._has_tried and self._steady() - self._connections.heard_at() >= _SILENCE
 
     def start(self) -> None:
         """Listen, or begin to connect; a StreamAddressError tells why nobody can listen there."""
         if not self._source.connect:
             self._listener = self._listening()
-            self._selector.register(self._listener, selectors.EVENT_READ)
+            self._let_in(True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -108,10 +85,11 @@ class SocketStream:
         if self._thread.ident is not None:
             self._thread.join()
         self._selector.close()
-        for one in (self._listener, self._wake, self._woken, *self._connections):
+        for connection in self._connections:
+            self._connections.remove(connection)
+        for one in (self._listener, self._wake, self._woken):
             if one is not None:
                 one.close()
-        self._connections.clear()
 
     def _listening(self) -> socket.socket:
         host, port = self._source.host, self._source.port
@@ -134,67 +112,128 @@ class SocketStream:
             self.fault = error
 
     def _turn(self) -> None:
-        """Wait until there is something to read, and read it."""
-        if self._source.connect and not self._connections and not self._is_waiting:
+        """Wait until there is something to read or to do, and do it."""
+        if self._waits_until is None and self._source.connect and not self._connections:
             self._connect()
-        ready = self._selector.select(self._wait if self._is_waiting else None)
-        self._is_waiting = False
+        ready = self._selector.select(self._patience())
+        now = self._steady()
+        if self._waits_until is not None and now >= self._waits_until:
+            self._waits_until = None
+            self._let_in(not self._source.connect and not self._connections.are_too_many)
         for key, _ in ready:
             if self._stop.is_set():
                 return
+            connection = self._connections.get(key.fileobj)
             if key.fileobj is self._listener:
                 self._accept()
-            elif isinstance(key.fileobj, socket.socket) and key.fileobj in self._connections:
-                self._read(key.fileobj)
+            elif connection is not None:
+                self._read(connection)
+        for connection in self._connections.overdue(now):
+            self._close(connection)
+
+    def _patience(self) -> float | None:
+        """For how long nothing is to be done, if nothing comes."""
+        now = self._steady()
+        known = (self._connections.next_overdue(now), None if self._waits_until is None else self._waits_until - now)
+        return min((max(0.0, seconds) for seconds in known if seconds is not None), default=None)
+
+    def _try_later(self) -> None:
+        """After each try that brings nothing the wait for the next one is twice as long."""
+        self._waits_until = self._steady() + self._wait
+        self._wait = min(2.0 * self._wait, _LONGEST_WAIT)
+
+    def _tell(self, message: str, way_out: str) -> None:
+        self.problem = Problem(
+            message=f"Feed '{self._feed.name}' {message}.", origin=self._feed.origin, way_out=way_out
+        )
 
     def _connect(self) -> None:
-        """Try to; after each try that brings nothing the wait for the next one is twice as long."""
         host, port = self._source.host, self._source.port
         try:
-            connection = socket.create_connection((host, port), timeout=_PATIENCE)
+            opened = socket.create_connection((host, port), timeout=_PATIENCE)
+            self._greet(opened)
         except OSError as error:
-            self.problem = Problem(
-                message=f"Feed '{self._feed.name}' cannot connect to {host}:{port}: {_reason(error)}.",
-                origin=self._feed.origin,
-                way_out="It is tried again until somebody listens there.",
+            self._tell(
+                f"cannot connect to {host}:{port}: {_reason(error)}", "It is tried again until somebody listens there."
             )
-            self._is_waiting = True
+            self._try_later()
         else:
             self.problem = None
-            self._take_up(connection)
-        self._wait = min(2.0 * self._wait, _LONGEST_WAIT)
+            self._take_up(opened)
         self._has_tried = True
+
+    def _greet(self, opened: socket.socket) -> None:
+        """Say the secret, if there is one, to who was connected to."""
+        if self._source.secret is not None:
+            try:
+                opened.sendall(self._source.secret.encode() + b"\n")
+            except OSError:
+                opened.close()
+                raise
+
+    def _let_in(self, wanted: bool) -> None:
+        """Look for those who want to connect, or leave them waiting."""
+        if self._listener is not None and wanted != self._is_letting_in:
+            if wanted:
+                self._selector.register(self._listener, selectors.EVENT_READ)
+            else:
+                self._selector.unregister(self._listener)
+            self._is_letting_in = wanted
 
     def _accept(self) -> None:
         assert self._listener is not None
         try:
-            connection, _ = self._listener.accept()
-        except OSError:
+            opened, _ = self._listener.accept()
+        except (BlockingIOError, ConnectionError):
             return  # it has gone away while it waited to be let in
-        self._take_up(connection)
+        except OSError as error:
+            # There are no descriptors left, say. The one who waits would be announced again and again.
+            self._tell(f"cannot let anybody in: {_reason(error)}", "It is tried again; end what else uses them up.")
+            self._let_in(False)
+            self._try_later()
+            return
+        self._wait = _FIRST_WAIT
+        self.problem = None
+        self._take_up(opened)
+        if self._connections.are_too_many:
+            most = self._source.connections
+            self._tell(f"has {most} connections, and lets nobody else in", "Raise 'connections', or end some of them.")
+            self._let_in(False)
 
-    def _take_up(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        self._connections[connection] = _Lines()
-        self._selector.register(connection, selectors.EVENT_READ)
+    def _take_up(self, opened: socket.socket) -> None:
+        self._connections.add(opened, self._steady())
+        self._selector.register(opened, selectors.EVENT_READ)
 
-    def _read(self, connection: socket.socket) -> None:
+    def _read(self, connection: Connection) -> None:
         try:
-            received = connection.recv(_AT_ONCE)
+            received = connection.socket.recv(_AT_ONCE)
         except BlockingIOError:
             return
         except OSError:
             received = b""  # it broke off
-        lines = self._connections[connection]
-        if received:
-            self._wait = _FIRST_WAIT
-            self._hand_over(lines.fed(received))
+        if not received:
+            self._hand_over(connection.lines.end() if connection.may_send else (), broken_off=True)
+            self._close(connection)
             return
-        self._hand_over(lines.end(), broken_off=True)
-        self._selector.unregister(connection)
-        del self._connections[connection]
-        connection.close()
-        self._is_waiting = self._source.connect
+        connection.heard_at = self._steady()
+        self._wait = _FIRST_WAIT
+        lines = connection.lines.fed(received)
+        if not connection.may_send and lines and not self._connections.greeted(connection, lines.pop(0)):
+            self._tell("was not told its secret by somebody who connected", "Let the first line be the secret.")
+            self._close(connection)
+            return
+        if connection.may_send:
+            self._hand_over(lines)
+        self._connections.shorten()
+
+    def _close(self, connection: Connection) -> None:
+        self._selector.unregister(connection.socket)
+        self._connections.remove(connection)
+        if self._source.connect:
+            self._try_later()
+        elif not self._is_letting_in and self._waits_until is None:
+            self.problem = None
+            self._let_in(True)
 
     def _hand_over(self, lines: Iterable[bytes | None], *, broken_off: bool = False) -> None:
         rows: list[StreamRow] = []

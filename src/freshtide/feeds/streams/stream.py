@@ -31,7 +31,7 @@ class Stream(Protocol):
 
     @property
     def quiet(self) -> bool:
-        """Whether no row is on its way: nobody is connected, or everything has been yielded."""
+        """Whether no row is on its way: nobody has sent anything lately, or everything has been yielded."""
         ...
 
     @property

@@ -31,7 +31,12 @@ def read_files(
         unfit = _unfit(batch, items, good.num_rows)
     by_path = _by_path(good)
     nothing = good.slice(0, 0)
-    return [(_rows(feed, file, by_path.get(file.path, nothing), shape), unfit.get(file.path, [])) for file in files]
+    found = []
+    for file in files:
+        rows = by_path.get(file.path, nothing)
+        waiting = shape.rows(rows, feed.time_column, file=file, arrived_at=file.arrived_at)
+        found.append((waiting, unfit.get(file.path, [])))
+    return found
 
 
 def _batch(session: SparkSession, feed: Feed, extra: tuple[Column, ...], items: Sequence[LoadItem]) -> Batch:
@@ -63,13 +68,3 @@ def _by_path(rows: pa.Table) -> dict[str, pa.Table]:
         path: rest.slice(begin, end - begin)
         for path, begin, end in zip(runs.values.to_pylist(), begins, ends, strict=False)
     }
-
-
-def _rows(feed: Feed, file: FeedFile, rows: pa.Table, shape: RowShape) -> Rows:
-    times = rows.column(feed.time_column).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
-    return Rows(
-        file=file,
-        keys=shape.keys(rows),
-        times=pc.divide(times.cast(pa.float64()), 1e6).to_pylist(),
-        columns=shape.value_columns(rows),
-    )

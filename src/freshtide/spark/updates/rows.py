@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from freshtide.core.files import FeedFile
-from freshtide.core.instants import datetime_of
+from freshtide.core.instants import datetime_of, micros
 from freshtide.core.updatestreams import WINDOW_COLUMNS
 from freshtide.spark.updates.waiting import MicroBatch
+from freshtide.storage import GONE_AT
 from freshtide.updates.pages import ColumnKind
+from freshtide.updates.tuples import StreamTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +28,17 @@ class Reject:
     reason: str
 
 
+LEFT_BEHIND = 0
+"""Stands for what an earlier run has left behind, as the numbers of files stand for theirs, which begin with 1."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows of one file, in their order: their keys, their times, and all other values by column."""
+    """Rows that came together, in their order: their keys, their times, and all other values by column."""
 
-    file: FeedFile
+    file: FeedFile | None
+    """None: an earlier run has left them behind."""
+    arrived_at: float
     keys: Sequence[Any]
     times: Sequence[float]
     columns: Sequence[Sequence[Any]]
@@ -37,9 +46,25 @@ class Rows:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def tag(self) -> int:
+        """What they are known by while they wait."""
+        return LEFT_BEHIND if self.file is None else self.file.id
+
+    @property
+    def source(self) -> str:
+        """Where they came from, in words."""
+        return "an earlier run" if self.file is None else self.file.path
+
+    def tuples(self) -> list[StreamTuple]:
+        """The rows one by one."""
+        values = zip(*self.columns, strict=True)
+        return [StreamTuple(time, key, row) for time, key, row in zip(self.times, self.keys, values, strict=True)]
+
     def only(self, places: Sequence[int]) -> Rows:
         return Rows(
             file=self.file,
+            arrived_at=self.arrived_at,
             keys=[self.keys[place] for place in places],
             times=[self.times[place] for place in places],
             columns=[[column[place] for place in places] for column in self.columns],
@@ -104,6 +129,23 @@ class RowShape:
         for place, name in enumerate(gained):
             by_name[name] = [_nth(item.values[-1], place) for item in tuples]
         return pa.table({name: pa.array(by_name[name], schema.field(name).type) for name in schema.names}, schema)
+
+    def keys_and_times(self, batch: MicroBatch, schema: pa.Schema) -> pa.Table:
+        """The keys of tuples, and when they were newest, as they are put down for keys that go."""
+        of_keys = self.table(batch, pa.schema([schema.field(name) for name in self.key]))
+        times = pa.array([micros(item.time) for item in batch.tuples], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
+        return of_keys.append_column(GONE_AT, times)
+
+    def rows(self, feed_rows: pa.Table, time_column: str, *, file: FeedFile | None, arrived_at: float) -> Rows:
+        """Rows of the feed as they wait."""
+        times = feed_rows.column(time_column).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+        return Rows(
+            file=file,
+            arrived_at=arrived_at,
+            keys=self.keys(feed_rows),
+            times=pc.divide(times.cast(pa.float64()), 1e6).to_pylist(),
+            columns=self.value_columns(feed_rows),
+        )
 
     def written(self, key: Any, values: Sequence[Any]) -> str:
         """A row in words."""

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile
 from freshtide.core.instants import micros
+from freshtide.core.sides import REJECTS
 from freshtide.core.tables import Column, Feed, Table
 from freshtide.spark.queries import evaluate
 from freshtide.spark.reading import empty_frame
-from freshtide.spark.rejects import REJECTS
-from freshtide.spark.schemas import arrow_schema_of, input_schema
+from freshtide.spark.schemas import arrow_schema_of, feed_schema, input_schema
+from freshtide.spark.updates.aside import Aside
 from freshtide.spark.updates.computing import compute
 from freshtide.spark.updates.intake import read_files
 from freshtide.spark.updates.listeners import Listeners
 from freshtide.spark.updates.resuming import resume
-from freshtide.spark.updates.rows import Reject, RowShape
+from freshtide.spark.updates.rows import RowShape
+from freshtide.spark.updates.spool import LeftBehind, Spool
 from freshtide.spark.updates.stream import Settlement, UpdateStream
 from freshtide.spark.updates.tables import LatestTables, identity
 from freshtide.spark.updates.waiting import MicroBatch
@@ -36,6 +40,8 @@ from freshtide.storage import (
     Store,
     UpdateKind,
     UpdateRecord,
+    key_column,
+    places,
 )
 from freshtide.updates.batching import BatchSizes
 
@@ -93,7 +99,9 @@ class UpdateTableRunner:
         definition: str,
         clock: Callable[[], float],
         listeners: Listeners,
+        spool: Spool,
     ) -> None:
+        """`spool` keeps what a run leaves behind."""
         self.table = table
         self.feed = feed
         assert table.updates is not None, f"{table.name} is no update table"
@@ -101,7 +109,8 @@ class UpdateTableRunner:
         self._make_stream = make_stream
         self._stream: UpdateStream | None = None
         self._own = latest[table.name]
-        self._rejects = store.table(f"{table.name}__rejects")
+        self._aside = Aside(store.table(f"{table.name}{REJECTS}"), self._own.gone, clock=clock)
+        self._spool = spool
         self._definition = definition
         self._clock = clock
         self._listeners = listeners
@@ -122,7 +131,29 @@ class UpdateTableRunner:
         if self._stream is None:
             self._stream = self._make_stream(self.table, self._shape, apart=False)
             resume(self._stream, self.table, self._own.stored.snapshot)
+            self._take_up(self._stream)
         return self._stream
+
+    def leave_behind(self) -> None:
+        """A run ends: keep what came from a stream and waits, which nobody can be asked for again."""
+        if self._stream is None or self.feed.stream is None:
+            return
+        left = self._stream.remainder(self._clock())
+        self._stream = None
+        if left:
+            rows = self._shape.table(MicroBatch(tuples=left.tuples), self._feed_schema)
+            self._spool.put(LeftBehind(rows=rows, since=left.since, rejects=left.rejects, uncounted=left.uncounted))
+
+    def _take_up(self, stream: UpdateStream) -> None:
+        """Let wait again what an earlier run has left behind."""
+        left = None if self.feed.stream is None else self._spool.get(self._feed_schema)
+        if left is not None:
+            rows = self._shape.rows(left.rows, self.feed.time_column, file=None, arrived_at=left.since)
+            stream.take_in(rows, left.rejects, uncounted=left.uncounted)
+
+    @cached_property
+    def _feed_schema(self) -> pa.Schema:
+        return arrow_schema_of(feed_schema(self.feed))
 
     def take_in(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> None:
         """Read files and let their rows wait."""
@@ -145,17 +176,24 @@ class UpdateTableRunner:
             self.stream.give_back(batch)
             raise
         self.stream.settle(settlement, batch)
+        if settlement.is_done_with_the_past:
+            self._spool.clear()
         if batch.keys:
             self._measured(batch.keys, self._clock() - begun)
         return Merged(snapshot=snapshot, files=settlement.files)
 
     def rebuild(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> Merged:
-        """Let the table hold what files give as if they had just arrived, and nothing else."""
+        """Let the table hold what files give as if they had just arrived, and nothing else.
+
+        Files that are not done with are read as well: of their rows some have been processed and wait no longer.
+        """
         anew = self._make_stream(self.table, self._shape, apart=True)
-        for rows, unfit in read_files(session, self.feed, extra, files, self._shape):
+        begun = [file for file in self.stream.unfinished if file not in files]
+        in_order = sorted([*files, *begun], key=lambda file: file.id)
+        for rows, unfit in read_files(session, self.feed, extra, in_order, self._shape):
             anew.take_in(rows, unfit)
         batch = anew.take(anew.pending.residents, self._clock())
-        settlement = anew.settlement(batch)
+        settlement = anew.settlement(batch).but_for(begun)
         snapshot = self._process(session, batch, settlement, extra, anew=True)
         return Merged(snapshot=snapshot, files=settlement.files)
 
@@ -174,11 +212,12 @@ class UpdateTableRunner:
     ) -> Snapshot:
         current = self._own.stored.snapshot
         number = (current.number if current else 0) + 1
-        self._rejects.roll_back(number - 1, at=self._clock())
+        self._aside.roll_back(number - 1)
         rows = self._result(session, batch, extra)
-        merge = self._own.anew(rows, number=number) if anew else self._own.merge(rows, number=number)
+        come_in = self._own.anew if anew else self._own.merge
+        merge = come_in(rows, number=number, going=self._going(batch, rows))
         record = self._record(number, current, merge, settlement, anew=anew)
-        self._keep_aside(settlement.rejects, record)
+        self._aside.put(settlement.rejects, merge.gone, record)
         change = Change(
             record=record,
             at=self._clock(),
@@ -205,6 +244,15 @@ class UpdateTableRunner:
                 raise LostColumnError(self.table, column)
         return result
 
+    def _going(self, batch: MicroBatch, rows: pa.Table) -> pa.Table | None:
+        """The keys of a batch whose newest rows the query leaves out, with the times of these."""
+        if self._own.gone is None:
+            return None
+        taken = self._shape.keys_and_times(batch, self._feed_schema)
+        key, _ = identity(self.table)
+        left_out = pc.is_null(places(key_column(taken, key), key_column(rows, key)))
+        return taken.filter(left_out)
+
     def _record(
         self, number: int, current: Snapshot | None, merge: Merge, settlement: Settlement, *, anew: bool
     ) -> UpdateRecord:
@@ -213,10 +261,11 @@ class UpdateTableRunner:
         freshness = max((stamp for stamp in stamps if stamp is not None), default=None)
         counts = Counts(
             read=settlement.read,
-            loaded=merge.rows.num_rows - merge.replaced,
+            loaded=merge.rows.num_rows - merge.replaced - merge.left,
             rejected=len(settlement.rejects),
             superseded=settlement.superseded + merge.passed_by,
-            replaced=merge.replaced,
+            # Also by one that the query leaves out.
+            replaced=merge.replaced + merge.left,
         )
         return UpdateRecord(
             number=number,
@@ -228,21 +277,3 @@ class UpdateTableRunner:
             files=tuple(LoadedFile.of(file) for file in settlement.files),
             revised_from=BEGINNING if current is not None and (anew or merge.add or merge.remove) else None,
         )
-
-    def _keep_aside(self, rejects: Sequence[Reject], record: UpdateRecord) -> None:
-        """Committed before the table: until that has landed they can be rolled back."""
-        rebuild = record.kind is UpdateKind.REBUILD
-        if not rejects and not (rebuild and self._rejects.snapshot is not None):
-            return
-        columns = {name: [getattr(reject, name) for reject in rejects] for name in REJECTS.names}
-        rows = pa.table(columns, schema=arrow_schema_of(REJECTS))
-        aside = UpdateRecord(
-            number=record.number,
-            kind=record.kind,
-            freshness=record.freshness,
-            safe=record.safe,
-            definition=record.definition,
-        )
-        files = tuple(self._rejects.write(rows, number=record.number))
-        change = Change(record=aside, at=self._clock(), schema=rows.schema, add=files, replace_all=rebuild)
-        self._rejects.commit(change)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from freshtide.core.tables import Feed, Table
@@ -11,6 +12,7 @@ from freshtide.core.updatestreams import KeyOrder
 from freshtide.spark.updates.listeners import Listeners
 from freshtide.spark.updates.rows import RowShape
 from freshtide.spark.updates.runner import UpdateTableRunner
+from freshtide.spark.updates.spool import Spool
 from freshtide.spark.updates.stream import UpdateStream
 from freshtide.spark.updates.tables import LatestTables
 from freshtide.spark.updates.waiting import Waiting, WaitingRows, WaitingWindows
@@ -46,10 +48,12 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
         clock: Callable[[], float],
         listeners: Listeners,
         make_queue: QueueMaker,
+        spool: Path,
     ) -> None:
         """`memory` is how many bytes the rows of all tables together may take while they wait.
 
-        `make_queue` is asked for a queue for each table without windows.
+        `make_queue` is asked for a queue for each table without windows. Single rows that a run leaves behind are kept
+        in the folder `spool`.
         """
         self._make_queue = make_queue
         self._memory = memory
@@ -68,6 +72,7 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
                     definition=definitions[table.name],
                     clock=clock,
                     listeners=listeners,
+                    spool=Spool(spool / f"{table.name}.arrow"),
                 )
 
     def __getitem__(self, table: str) -> UpdateTableRunner:
@@ -80,14 +85,10 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
         return len(self._runners)
 
     def begin(self) -> None:
-        """A run begins: it starts from what the tables hold and the files that they are not done with.
-
-        Where an earlier run of this process has left rows waiting, all goes on as it was.
-        """
-        if all(runner.is_quiet for runner in self._runners.values()):
-            self._queues = StorageManager(limit=self._memory)
-            for runner in self._runners.values():
-                runner.begin_anew()
+        """A run begins: with what the tables hold, the files that they are not done with, and what was kept."""
+        self._queues = StorageManager(limit=self._memory)
+        for runner in self._runners.values():
+            runner.begin_anew()
 
     def _stream(self, table: Table, shape: RowShape, *, apart: bool) -> UpdateStream:
         """An empty stream for a table; `apart` from the others it may take as much memory as it needs."""

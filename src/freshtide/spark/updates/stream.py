@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from freshtide.core.files import FeedFile
-from freshtide.core.instants import format_instant
-from freshtide.spark.updates.rows import Reject, Rows, RowShape
+from freshtide.spark.updates.rows import LEFT_BEHIND, Reject, Rows, RowShape
+from freshtide.spark.updates.singles import SingleRejects
 from freshtide.spark.updates.takenfiles import TakenFile, TakenFiles
 from freshtide.spark.updates.waiting import MicroBatch, Waiting
-from freshtide.updates.admission import Admission, RejectKind
+from freshtide.updates.admission import Admission
 from freshtide.updates.pages import MemoryLimitError
 from freshtide.updates.statistics import TupleCost
 from freshtide.updates.tuples import StreamTuple
@@ -50,7 +50,35 @@ class Settlement:
 
     @property
     def files(self) -> tuple[FeedFile, ...]:
-        return tuple(taken.file for taken in self.done)
+        return tuple(taken.file for taken in self.done if taken.file is not None)
+
+    def but_for(self, files: Collection[FeedFile]) -> Settlement:
+        """The same without what has been read of files that another commit will be done with."""
+        theirs = [taken for taken in self.done if taken.file in files]
+        done = tuple(taken for taken in self.done if taken.file not in files)
+        kept_later = {id(reject) for taken in theirs for reject in taken.rejects}
+        rejects = tuple(reject for reject in self.rejects if id(reject) not in kept_later)
+        return replace(self, done=done, rejects=rejects)
+
+    @property
+    def is_done_with_the_past(self) -> bool:
+        """Whether nothing of what an earlier run has left behind waits any longer."""
+        return any(taken.file is None for taken in self.done)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remainder:
+    """What waits for a table when nobody serves it any more."""
+
+    tuples: list[StreamTuple]
+    """The oldest of each key first."""
+    rejects: list[Reject]
+    uncounted: int
+    """Rows that no commit has counted."""
+    since: float
+
+    def __bool__(self) -> bool:
+        return bool(self.tuples or self.rejects)
 
 
 class UpdateStream:
@@ -76,15 +104,16 @@ class UpdateStream:
         self._lock = self._room = room
         self._files = TakenFiles()
         self._overflow: deque[Rows] = deque()
-        """Rows of files that have found no room in the queue yet."""
+        """Rows that came together and have found no room in the queue yet."""
+        self._unplaced: list[StreamTuple] = []
+        """Single rows that had found none when no more were taken."""
         self._held = MicroBatch()
         """Taken out by an update that failed."""
         self._is_busy = False
         """Whether an update is under way."""
         self._is_open = True
         self._taken_since: float | None = None
-        self._rejects: list[Reject] = []
-        """Of stream sources."""
+        self._rejects = SingleRejects()
         self._single_rows = self._superseded = 0
         self._now = 0.0
         self._timestamp: float | None = None
@@ -120,21 +149,31 @@ class UpdateStream:
     def has_taken(self, file_id: int) -> bool:
         return file_id in self._files
 
-    def take_in(self, rows: Rows, unfit: Sequence[Reject]) -> None:
-        """Enqueue the rows of a file; `unfit` are those of it that could not be parsed."""
+    @property
+    def unfinished(self) -> list[FeedFile]:
+        """The files that have been taken in and are not done with: rows of theirs may be in the table."""
         with self._lock:
-            self._seen(rows.file.timestamp)
-            self._newest_file = max(rows.file.id, self._newest_file or rows.file.id)
+            return [taken.file for taken in self._files if taken.file is not None]
+
+    def take_in(self, rows: Rows, unfit: Sequence[Reject], *, uncounted: int | None = None) -> None:
+        """Enqueue rows that came together; `unfit` are those that could not be parsed.
+
+        All of them are still to be counted by a commit, unless so many are said to be.
+        """
+        with self._lock:
+            if rows.file is not None:
+                self._seen(rows.file.timestamp)
+                self._newest_file = max(rows.file.id, self._newest_file or rows.file.id)
             good: list[int] = []
             rejects = list(unfit)
             for place, (key, time) in enumerate(zip(rows.keys, rows.times, strict=True)):
-                fault = self._fault(key, time)
-                if fault is None:
+                rejection = self._admission.admit(time, key)
+                if rejection is None:
                     good.append(place)
                 else:
                     content = self._shape.written(key, [column[place] for column in rows.columns])
-                    rejects.append(Reject(file=rows.file.path, content=content, reason=fault))
-            found = len(rows) + len(unfit)
+                    rejects.append(Reject(file=rows.source, content=content, reason=rejection.reason))
+            found = len(rows) + len(unfit) if uncounted is None else uncounted
             self._files.add(TakenFile(file=rows.file, rows=found, waiting=len(good), rejects=rejects))
             self._overflow.append(rows if len(good) == len(rows) else rows.only(good))
             self.make_room()
@@ -146,10 +185,10 @@ class UpdateStream:
                 self._overflow.popleft()
 
     def _enqueue(self, rows: Rows) -> bool:
-        """Enqueue the rows of a file; whether all of them have found room."""
-        at, tag = self._at(rows.file.arrived_at), rows.file.id
+        """Enqueue rows that came together; whether all of them have found room."""
+        at = self._at(rows.arrived_at)
         try:
-            dropped = self._queue.enqueue_many(rows.keys, rows.times, rows.columns, at, tag)
+            dropped = self._queue.enqueue_many(rows.keys, rows.times, rows.columns, at, rows.tag)
         except MemoryLimitError as full:
             self._files.release(full.dropped)
             self._overflow[0] = rows.only(range(full.taken, len(rows)))
@@ -185,13 +224,13 @@ class UpdateStream:
             for time, row, content in rows:
                 self._single_rows += 1
                 key = self._shape.key_of(row)
-                fault = self._fault(key, time)
-                if fault is not None:
-                    self._rejects.append(Reject(file=source, content=content, reason=fault))
+                rejection = self._admission.admit(time, key)
+                if rejection is not None:
+                    self._rejects.add(Reject(file=source, content=content, reason=rejection.reason))
                     continue
                 self._seen(time)
                 item = StreamTuple(time, key, self._shape.values_of(row))
-                while self._is_open and not self._enqueue_one(item, at):
+                while not self._place(item, at):
                     if was_quiet:
                         announce()
                     self._room.wait()
@@ -206,22 +245,30 @@ class UpdateStream:
             if not self._is_busy:
                 self.waiting.settle()
 
-    def _enqueue_one(self, item: StreamTuple, at: float) -> bool:
-        """Enqueue a single row; whether it has found room."""
+    def _place(self, item: StreamTuple, at: float) -> bool:
+        """Enqueue a single row; whether it has found room. Once no more rows are taken it is kept in any case."""
         try:
-            self._files.release(self._queue.enqueue(item, self._at(at)))
+            if not self._unplaced:
+                self._files.release(self._queue.enqueue(item, self._at(at)))
+                return True
         except MemoryLimitError:
-            return False
+            if self._is_open:
+                return False
+        self._unplaced.append(item)
         return True
 
     def reject(self, rejected: Sequence[tuple[str, str]], *, source: str, announce: Callable[[], None]) -> None:
-        """Keep aside what is no row, by content and reason."""
+        """Keep aside what is no row, by content and reason, as soon as there is room for it."""
         with self._lock:
-            was_quiet = self.is_quiet
-            self._single_rows += len(rejected)
-            self._rejects += [Reject(file=source, content=content, reason=reason) for content, reason in rejected]
-            if was_quiet:
-                announce()
+            for content, reason in rejected:
+                was_quiet = self.is_quiet
+                while self._rejects.is_full and self._is_open:
+                    self._room.wait()
+                    was_quiet = self.is_quiet
+                self._single_rows += 1
+                self._rejects.add(Reject(file=source, content=content, reason=reason))
+                if was_quiet:
+                    announce()
 
     def take(self, count: int, now: float) -> MicroBatch:
         """The keys that are served next."""
@@ -229,12 +276,12 @@ class UpdateStream:
             self._is_busy = True
             self._taken_since = self.pending.since
             held, self._held = self._held, MicroBatch()
-            batch = held.and_also(self.waiting.take(max(0, count - held.keys), self._at(now)))
+            batch = self.waiting.take(max(0, count - held.keys), self._at(now), held)
             self._room.notify_all()
             return batch
 
     def give_back(self, batch: MicroBatch) -> None:
-        """The update has failed: the next one takes the batch up again. What is newer by then wins in the table."""
+        """The update has failed: the next one takes the batch up again, and what is newer by then supersedes it."""
         with self._lock:
             self._is_busy = False
             self._held = batch
@@ -248,7 +295,7 @@ class UpdateStream:
                 done=tuple(done),
                 rejects=(*of_files, *self._rejects),
                 single_rows=self._single_rows,
-                superseded=self._queue.counts.superseded - self._superseded,
+                superseded=self._queue.counts.superseded - self._superseded + batch.superseded,
                 timestamp=self._timestamp,
             )
 
@@ -260,19 +307,26 @@ class UpdateStream:
             self._files.release(batch.released)
             self._files.forget(settled.done)
             of_files = sum(len(taken.rejects) for taken in settled.done)
-            del self._rejects[: len(settled.rejects) - of_files]
+            self._rejects.forget(len(settled.rejects) - of_files)
             self._single_rows -= settled.single_rows
-            self._superseded += settled.superseded
+            self._superseded += settled.superseded - batch.superseded
             self.make_room()
             self.waiting.settle()
+            self._room.notify_all()
 
-    def _fault(self, key: Any, time: float) -> str | None:
-        """What is wrong with a row, in words."""
-        rejection = self._admission.admit(time, key)
-        if rejection is not None and rejection.kind is RejectKind.BACKWARDS:
-            newest = self._admission.newest(key) or time
-            return f"its time {format_instant(time)} is before {format_instant(newest)}, the newest of its key"
-        return None if rejection is None else rejection.reason
+    def remainder(self, now: float) -> Remainder:
+        """All that waits, taken out: this stream is not used any more."""
+        with self._lock:
+            since, past = self.pending.since, self._files.of(LEFT_BEHIND)
+            outside = [item for rows in self._overflow for item in rows.tuples()]
+            tuples = [*self._held.tuples, *self.waiting.drain(self._at(now)), *outside, *self._unplaced]
+            return Remainder(
+                # Of equal times the last one counts: those that came first stay first.
+                tuples=sorted(tuples, key=lambda item: item.time),
+                rejects=[*(past.rejects if past else ()), *self._rejects],
+                uncounted=self._single_rows + (past.rows if past else 0),
+                since=now if since is None else since,
+            )
 
     def _seen(self, timestamp: float | None) -> None:
         if timestamp is not None and (self._timestamp is None or timestamp > self._timestamp):

@@ -2,7 +2,8 @@
 
 Filter, map, union and join keep the key (Moga et al. 2009, section 3.2), so the row of a key follows from the source
 rows of the same key alone. An update computes the keys that are in files younger than the updates of the sources that
-the last one saw. A key that the query gives no row for leaves the view.
+the last one saw. What the query gives for them takes the place of what the view had, be it younger or older: a key goes
+back in time where the younger of two rows ceases to qualify. A key that the query gives no row for leaves the view.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from freshtide.spark.queries import evaluate_by_source
 from freshtide.spark.reading import empty_frame, schema_of
 from freshtide.spark.states import TableStates
 from freshtide.spark.updates.listeners import Listeners
+from freshtide.spark.updates.newest import in_order
 from freshtide.spark.updates.tables import LatestTables, identity
 from freshtide.storage import (
     BEGINNING,
@@ -28,8 +30,6 @@ from freshtide.storage import (
     UpdateKind,
     UpdateRecord,
     all_of,
-    key_column,
-    without,
 )
 
 
@@ -95,7 +95,7 @@ class LatestViewMaintainer:
     def _seen(self, current: Snapshot | None, definition: str) -> Mapping[str, int] | None:
         """The update of each source that the view knows; None where everything has to be computed anew.
 
-        That is so at first, for another definition, and after keys have left a source: no file tells which.
+        That is so at first, for another definition, and after keys have left a view that it reads: no file tells which.
         """
         record = current.record if current else None
         if record is None or record.definition != definition:
@@ -112,7 +112,7 @@ class LatestViewMaintainer:
         return {source: snapshot.number for source, snapshot in pinned.items() if snapshot is not None}
 
     def _everything(self, number: int) -> _NewRows:
-        rows = evaluate_by_source(self._states.session, self._table.query, self._states.newest).toArrow()
+        rows = self._ordered(evaluate_by_source(self._states.session, self._table.query, self._states.newest))
         return _NewRows(merge=self._own.anew(rows, number=number), schema=rows.schema, replace_all=True)
 
     def _changed(self, seen: Mapping[str, int], number: int) -> _NewRows:
@@ -122,10 +122,12 @@ class LatestViewMaintainer:
             if (snapshot := self._states.pin(source)) is not None
         )
         frame = evaluate_by_source(self._states.session, self._table.query, lambda name: self._rows_of(name, changed))
-        rows = frame.toArrow()
-        leaving = without(changed, key_column(rows, self._key))
-        merge = self._own.merge(rows, number=number, leaving=leaving)
+        rows = self._ordered(frame)
+        merge = self._own.replace(rows, of=changed, number=number)
         return _NewRows(merge=merge, schema=rows.schema, replace_all=False)
+
+    def _ordered(self, frame: DataFrame) -> pa.Table:
+        return in_order(frame, self._table, self._latest.tables)
 
     def _source(self, name: str) -> LatestTable:
         """A source by the key of the view, which can be a part of its own: then the youngest of several rows counts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,14 +21,8 @@ class MicroBatch:
     """The tags of tuples that will not be served again."""
     keys: int = 0
     """How many keys or windows these are."""
-
-    def and_also(self, other: MicroBatch) -> MicroBatch:
-        return MicroBatch(
-            tuples=self.tuples + other.tuples,
-            windows=self.windows + other.windows,
-            released=self.released + other.released,
-            keys=self.keys + other.keys,
-        )
+    superseded: int = 0
+    """Tuples that were taken out and made way for others of the batch."""
 
 
 class Waiting(Protocol):
@@ -47,8 +41,12 @@ class Waiting(Protocol):
         """When the oldest update arrived of those that could be served now."""
         ...
 
-    def take(self, count: int, now: float) -> MicroBatch:
-        """Serve up to so many keys."""
+    def take(self, count: int, now: float, held: MicroBatch) -> MicroBatch:
+        """Serve up to so many keys, together with what was taken out before and could not be processed."""
+        ...
+
+    def drain(self, now: float) -> list[StreamTuple]:
+        """Take out all that waits, whether it could be served or not."""
         ...
 
     def settle(self) -> None:
@@ -74,9 +72,19 @@ class WaitingRows:
     def since(self) -> float | None:
         return self.queue.oldest_pending()
 
-    def take(self, count: int, now: float) -> MicroBatch:
-        tuples = self.queue.dequeue_many(count, now)
-        return MicroBatch(tuples=tuples, released=tags(tuples), keys=len(tuples))
+    def take(self, count: int, now: float, held: MicroBatch) -> MicroBatch:
+        """Of each key the newest row alone, before any query sees it: if that is left out, the key has none."""
+        served = self.queue.dequeue_many(count, now)
+        newest = newest_of_keys([*held.tuples, *served])
+        return MicroBatch(
+            tuples=newest,
+            released=held.released + tags(served),
+            keys=len(newest),
+            superseded=held.superseded + len(held.tuples) + len(served) - len(newest),
+        )
+
+    def drain(self, now: float) -> list[StreamTuple]:
+        return self.queue.dequeue_many(len(self.queue), now)
 
     def settle(self) -> None:
         """Rows are served as they are: there is nothing to prepare."""
@@ -99,14 +107,17 @@ class WaitingWindows:
     def since(self) -> float | None:
         return self.queue.oldest_complete()
 
-    def take(self, count: int, now: float) -> MicroBatch:
-        batch = MicroBatch()
-        while batch.keys < count and (served := self.queue.dequeue_window(now)) is not None:
+    def take(self, count: int, now: float, held: MicroBatch) -> MicroBatch:
+        batch, most = held, held.keys + count
+        while batch.keys < most and (served := self.queue.dequeue_window(now)) is not None:
             batch.tuples += served.tuples
             batch.windows += [served.window] * len(served.tuples)
             batch.released += served.released
             batch.keys += 1
         return batch
+
+    def drain(self, now: float) -> list[StreamTuple]:  # noqa: ARG002 - nothing is served
+        return [item for key in self.queue.cells.numbers for item in self.queue.stored(key)]
 
     def settle(self) -> None:
         """Commit to windows that have started, so that they are still there when they are complete."""
@@ -114,6 +125,16 @@ class WaitingWindows:
 
     def resume_after(self, key: Any, start: float) -> None:
         self.queue.resume_after(key, start)
+
+
+def newest_of_keys(tuples: Iterable[StreamTuple]) -> list[StreamTuple]:
+    """Of the tuples of each key the newest; of those with the same time the last."""
+    newest: dict[Hashable, StreamTuple] = {}
+    for item in tuples:
+        other = newest.get(item.key)
+        if other is None or item.time >= other.time:
+            newest[item.key] = item
+    return list(newest.values())
 
 
 def tags(tuples: Sequence[StreamTuple]) -> list[int]:

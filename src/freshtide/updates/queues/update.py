@@ -88,6 +88,10 @@ class UpdateQueue(StoredQueue):
         oldest = self._waiting.first
         waited = 0.0 if oldest is None else now - self._since[locations[oldest]]
         location = locations[cell] if cell < len(locations) else NOWHERE
+        if location != NOWHERE and time < self._times[location]:
+            counts.enqueued += 1
+            counts.superseded += 1
+            return () if tag == UNTAGGED else (tag,)
         if location == NOWHERE:
             location = self._memory.add(cell)
             self._since[location] = now

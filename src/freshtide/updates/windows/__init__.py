@@ -11,12 +11,14 @@ from freshtide.updates.windows.marks import CommittedWindow, Mark, MarkedTuple
 from freshtide.updates.windows.queue import SEMANTICS, WindowCounts, WindowQueue
 from freshtide.updates.windows.shedding import WindowSheddingQueue
 from freshtide.updates.windows.staleness import WindowStaleness
+from freshtide.updates.windows.standing import KeyStanding
 from freshtide.updates.windows.states import KeyState
 
 __all__ = [
     "SEMANTICS",
     "AppendWindowQueue",
     "CommittedWindow",
+    "KeyStanding",
     "KeyState",
     "Mark",
     "MarkedTuple",

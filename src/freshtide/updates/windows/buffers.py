@@ -10,6 +10,7 @@ from freshtide.updates.tuples import UNTAGGED, StreamTuple
 from freshtide.updates.windows.arithmetic import Window, WindowGrid
 from freshtide.updates.windows.blocks import NO_BLOCK, Blocks, Location
 from freshtide.updates.windows.marks import Mark, MarkedTuple, mark_of
+from freshtide.updates.windows.standing import KeyStanding
 
 
 class Departures:
@@ -211,6 +212,36 @@ class WindowBuffer:
             if kept or self._is_to_be_handed_out(location):
                 yield self._blocks.read(location, self.key)
             location = self._blocks.after(location)
+
+    @property
+    def is_idle(self) -> bool:
+        """Is nothing stored, and nothing to be served?"""
+        return self._first is None and self.committed is None and self.waiting is None
+
+    def standing(self) -> KeyStanding:
+        """All that is known of the key, while no tuple of its committed window has been handed out by itself."""
+        kept, committed = self._kept_from, self.committed
+        return KeyStanding(
+            key=self.key,
+            tuples=tuple(self.stored()),
+            reached=self.reached,
+            waiting=self.waiting,
+            committed=None if committed is None else self._grid.last_started(committed.start),
+            kept_from=None if kept is None else self._blocks.time(kept),
+            newest_time=None if self.is_new else self.newest_time,
+            newest_within=self.newest_within,
+        )
+
+    def restore(self, standing: KeyStanding) -> None:
+        """Take up again what was put down, in a buffer that is empty. MemoryLimitError if there is no room."""
+        if standing.committed is not None:
+            self.committed = self._grid.window(standing.committed)
+        kept_from = float("inf") if standing.kept_from is None else standing.kept_from
+        for item in standing.tuples:
+            self.append(item.time, item.values, item.tag, keep=item.time >= kept_from)
+        self.reached, self.waiting = standing.reached, standing.waiting
+        self.newest_time = float("-inf") if standing.newest_time is None else standing.newest_time
+        self.newest_within = standing.newest_within
 
     @property
     def _newest(self) -> Location | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from freshtide.core.updatestreams import KeyOrder, WindowSemantics
 from freshtide.updates.keycells import KeyCells
-from freshtide.updates.orders import ORDERS
+from freshtide.updates.orders import ORDERS, Place
 from freshtide.updates.pages import PAGE_SIZE, ColumnKind, MemoryUse, PagePool
 from freshtide.updates.queues.stored import StoredQueue
 from freshtide.updates.statistics import KeyGaps, TupleCost
@@ -21,6 +21,7 @@ from freshtide.updates.windows.eager import Eager
 from freshtide.updates.windows.lazy import Lazy
 from freshtide.updates.windows.marks import CommittedWindow, MarkedTuple
 from freshtide.updates.windows.semantics import Semantics
+from freshtide.updates.windows.standing import KeyStanding
 from freshtide.updates.windows.states import KeyState, KeyStates
 
 SEMANTICS: Mapping[WindowSemantics, Callable[[WindowGrid], Semantics]] = {Lazy.name: Lazy, Eager.name: Eager}
@@ -110,6 +111,22 @@ class WindowQueue(StoredQueue):
         buffer.reached = served if buffer.reached is None else max(buffer.reached, served)
         buffer.quiet_before = float("-inf")
 
+    def standings(self) -> Iterator[KeyStanding]:
+        """How all keys stand, to be put down. Windows are served whole."""
+        return (self._buffers[cell - 1].standing() for cell in self.cells.numbers.values())
+
+    def restore(self, standing: KeyStanding, now: float) -> None:
+        """Take up a key that was put down and is not there. MemoryLimitError if there is no room for its tuples."""
+        cell = self._cell(standing.key)
+        buffer = self._buffers[cell - 1]
+        buffer.restore(standing)
+        if buffer.committed is not None:
+            self._states.updated(cell, Place.TAIL, now)
+            self._states.committed(cell)
+        if buffer.waiting is not None:
+            self._states.updated(cell, Place.TAIL, now)
+        self._note_complete(cell, now)
+
     def read(self) -> StreamTuple | None:
         """The tuple that would be served next; None also while the next news is only that a window is complete."""
         cell = self._states.processing
@@ -193,7 +210,9 @@ class WindowQueue(StoredQueue):
             buffer.newest_time = buffer.newest_within = time
             self.counts.enqueued += 1
             return ()
-        if time == buffer.newest_time:
+        if time < buffer.newest_time:
+            buffer.turn_away(tag, outside=False)
+        elif time == buffer.newest_time:
             buffer.replace_newest(values, tag)
         else:
             overtaken = buffer.waiting is not None

@@ -1,0 +1,25 @@
+"""The tables that stand beside a base table, by the endings of their names."""
+
+from __future__ import annotations
+
+from freshtide.core.tables import Table
+
+REJECTS, LATE, GONE = "__rejects", "__late", "__gone"
+RESERVED_ENDINGS = (REJECTS, LATE, GONE)
+
+
+def sides(table: Table) -> tuple[str, ...]:
+    """The names of what an update of a base table may commit beside it, before it, under the same number."""
+    if table.updates is None:
+        return f"{table.name}{REJECTS}", f"{table.name}{LATE}"
+    return f"{table.name}{REJECTS}", *((gone_beside(table),) if keys_can_go(table) else ())
+
+
+def keys_can_go(table: Table) -> bool:
+    """Whether the newest row of a key may be one that the table's query leaves out: then the key has no row."""
+    return table.is_base and table.updates is not None and table.updates.windows is None
+
+
+def gone_beside(table: Table) -> str:
+    """Where the keys are that have gone."""
+    return f"{table.name}{GONE}"

@@ -1,0 +1,61 @@
+"""What an update of an update table commits beside the table.
+
+That is done before the table: until the table has landed it can be rolled back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from freshtide.spark.rejects import REJECTS
+from freshtide.spark.schemas import arrow_schema_of
+from freshtide.spark.updates.rows import Reject
+from freshtide.storage import Change, LatestTable, Merge, StoredTable, UpdateKind, UpdateRecord
+
+
+class Aside:
+    """The rejects of one update table, and the keys that have gone."""
+
+    def __init__(self, rejects: StoredTable, gone: LatestTable | None, *, clock: Callable[[], float]) -> None:
+        self._rejects = rejects
+        self._gone = gone
+        self._clock = clock
+
+    def roll_back(self, number: int) -> None:
+        """Undo what came after an update of the table."""
+        for stored in (self._rejects, *((self._gone.stored,) if self._gone else ())):
+            stored.roll_back(number, at=self._clock())
+
+    def put(self, rejects: Sequence[Reject], gone: pa.Table | None, record: UpdateRecord) -> None:
+        """Commit what the update of this record leaves beside the table."""
+        anew = record.kind is UpdateKind.REBUILD
+        if rejects or (anew and self._rejects.snapshot is not None):
+            columns = {name: [getattr(reject, name) for reject in rejects] for name in REJECTS.names}
+            rows = pa.table(columns, schema=arrow_schema_of(REJECTS))
+            files = tuple(self._rejects.write(rows, number=record.number))
+            merge = Merge(rows=rows, add=files, remove=(), replaced=0, passed_by=0, left=0)
+            self._commit(self._rejects, merge, record)
+        if self._gone is not None and gone is not None and (gone.num_rows or (anew and self._gone.stored.snapshot)):
+            of_keys = self._gone.anew if anew else self._gone.merge
+            self._commit(self._gone.stored, of_keys(gone, number=record.number), record)
+
+    def _commit(self, stored: StoredTable, merge: Merge, record: UpdateRecord) -> None:
+        beside = UpdateRecord(
+            number=record.number,
+            kind=record.kind,
+            freshness=record.freshness,
+            safe=record.safe,
+            definition=record.definition,
+        )
+        stored.commit(
+            Change(
+                record=beside,
+                at=self._clock(),
+                schema=merge.rows.schema,
+                add=merge.add,
+                remove=merge.remove,
+                replace_all=record.kind is UpdateKind.REBUILD,
+            )
+        )
