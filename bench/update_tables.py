@@ -21,7 +21,6 @@ from bench.results import Report
 from bench.running import Running
 from bench.ticks import SCHEMA, Arrival, TickFile, land, write_ticks, zipf_keys
 from freshtide import Warehouse
-from freshtide.catalog import RunLock
 from freshtide.core.updatestreams import KeyOrder
 from freshtide.runtime import EngineReport, Workbench
 from freshtide.spark import QueueMaker, SparkSession, SparkTracks, start_session
@@ -88,7 +87,7 @@ class _QueuedWarehouse:
     workbench: Workbench
 
     def run(self, *, stop: threading.Event) -> EngineReport:
-        with RunLock(self.workbench.places.lock):
+        with self.workbench.leased():
             return self.workbench.engine().run(stop=stop, once=False)
 
 

@@ -26,6 +26,7 @@ from freshtide.core.errors import (
     suggestion,
 )
 from freshtide.core.instants import micros
+from freshtide.core.paths import path_fault
 from freshtide.core.staleness import trailing_edge
 from freshtide.flows import Flow, Limits
 from freshtide.flows.policies.mixed import THETA
@@ -69,6 +70,8 @@ class Warehouse:
         `settings` are those of freshtide.yml (tracks=4, scheduler="fifo", ...). `spark` is Spark's configuration as
         there, or a session that exists already, in a notebook for example; that one is used and left running.
         """
+        if fault := path_fault(str(folder)):
+            raise UsageError(fault[0], way_out=fault[1])
         self._root = Path(folder).resolve()
         if isinstance(spark, Mapping):
             settings, spark = {**settings, "spark": spark}, None
@@ -167,9 +170,15 @@ class Warehouse:
 
         `on_outage` is told, on another thread, when a feed falls silent for too long and when it is back.
         """
-        with RunLock(Places(self.project).lock):
+        self._require_free()
+        with self.workbench.leased() as lease:
+
+            def is_over() -> bool:
+                lease.require()
+                return until is not None and until()
+
             engine = self.workbench.engine(once=once)
-            return engine.run(stop=stop or threading.Event(), once=once, until=until, on_outage=on_outage)
+            return engine.run(stop=stop or threading.Event(), once=once, until=is_over, on_outage=on_outage)
 
     def listen(self, table: str, listener: Listener) -> None:
         """Have a function called with the rows that each update brings into an update table or a latest view.
@@ -204,8 +213,9 @@ class Warehouse:
                 f"The flow '{name}' is the load of the table '{loaded}': it runs when files arrive for that.",
                 way_out=f"`freshtide run --once` loads what is there; `freshtide backfill {loaded}` loads all anew.",
             )
-        with RunLock(Places(self.project).lock):
-            bench = self.workbench
+        self._require_free()
+        bench = self.workbench
+        with bench.leased():
             return run_flow(
                 flows[name],
                 bench.tracks.root,
@@ -285,6 +295,10 @@ class Warehouse:
         if not request.succeeded:
             raise RunFailedError(request.message or f"{kind} {target} failed.")
         return request.message or ""
+
+    def _require_free(self) -> None:
+        """Where the warehouse is being run, nobody should wait for Spark to hear so."""
+        RunLock(Places(self.project).lock).require_free()
 
     def _frame(self, name: str, edge: float | None) -> DataFrame:
         states = self.workbench.states()

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from freshtide.catalog import (
     Catalog,
     RequestKind,
-    RunLock,
     TableRow,
     UpdateRow,
     UpdateStatus,
     UpdateStreamRow,
-    WarehouseBusyError,
 )
 from freshtide.catalog.catalog import CatalogError
 from freshtide.catalog.urls import CatalogUrlError
@@ -221,16 +217,3 @@ def test_a_reason_may_quote_what_cannot_be_stored_as_text(catalog: Catalog) -> N
     catalog.tables.put(FULL)
     catalog.tables.set_status("cpu", "failed", "Found 'a\0b' and '\udcff'.")
     assert catalog.tables.get("cpu").reason == r"Found 'a\0b' and '\udcff'."
-
-
-def test_a_warehouse_is_run_by_one_process_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "state" / "run.lock"
-    assert RunLock(path).holder() is None
-    with RunLock(path):
-        assert RunLock(path).holder() == os.getpid()
-        with pytest.raises(WarehouseBusyError, match=str(os.getpid())), RunLock(path):
-            pass
-        assert RunLock(path).holder() == os.getpid(), "the one that was turned away has not freed it"
-    assert RunLock(path).holder() is None
-    with RunLock(path):
-        assert RunLock(path).holder() == os.getpid()

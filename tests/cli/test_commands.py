@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from freshtide.catalog import RunLock, lease_folder
 from freshtide.project import create_starter
 from tests.catalogs import use_catalog
 
@@ -349,9 +350,10 @@ def test_a_second_run_of_the_same_warehouse_is_refused(shop: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        lock = shop / ".freshtide" / "run.lock"
-        while lock.read_text() != str(first.pid):
+        look = RunLock(lease_folder(shop / "warehouse"))
+        while (holder := look.holder()) is None or holder.pid != first.pid:
             assert first.poll() is None, "the first run has ended"
+            time.sleep(0.1)
         done = freshtide("run", "--once", at=shop)
         assert done.returncode == 1
         assert str(first.pid) in done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from freshtide.catalog import RunLock
+from freshtide.catalog import Catalog, RunLease, lease_folder
 from freshtide.demo import DemoError, create_demo
 from freshtide.project import load_project
 
@@ -50,8 +50,13 @@ def test_a_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_demo_that_is_being_run_is_not_pulled_from_under_it(tmp_path: Path) -> None:
     create_demo(tmp_path)
-    with RunLock(tmp_path / ".freshtide" / "run.lock"), pytest.raises(DemoError, match="is being run"):
+    catalog = Catalog.open("sqlite://")
+    with (
+        RunLease(lease_folder(tmp_path / "warehouse"), catalog.seat),
+        pytest.raises(DemoError, match="is being run, by process"),
+    ):
         create_demo(tmp_path)
+    catalog.close()
     create_demo(tmp_path)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from freshtide.catalog import Catalog, RunLock, TableRow, UpdateRow, UpdateStatus
+from freshtide.catalog import Catalog, RunLease, TableRow, UpdateRow, UpdateStatus
+from freshtide.clock import SystemClock
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import parse_instant
 from freshtide.observe import Explanation, Places, WarehouseStatus, beginning_of, explain, warehouse_status
@@ -50,6 +50,17 @@ def write_project(root: Path, ordering: str = "max-benefit") -> Path:
     for name, text in TABLES.items():
         (root / "tables" / f"{name}.sql").write_text(text, encoding="utf-8")
     return root
+
+
+class _At(SystemClock):
+    """A clock that stands."""
+
+    def __init__(self, now: float) -> None:
+        super().__init__()
+        self._now = now
+
+    def now(self) -> float:
+        return self._now
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +122,8 @@ class Shop:
         """A run begins, and is over without a word: what it leaves behind is a trace and a lock of that moment."""
         places = Places(self.project)
         TraceWriter(places.trace, beginning_of(self.project, self.catalog)).close()
-        with RunLock(places.lock):
-            os.utime(places.lock, (NOON + at, NOON + at))
+        with RunLease(places.lock, self.catalog.seat, clock=_At(NOON + at)):
+            pass
 
     def loads(self, minute: float, *, took: float = 2.0) -> None:
         """A file of orders comes at a minute, just written, and is loaded at once."""

@@ -6,7 +6,7 @@ answered without reading logs, and so that other processes can look on and ask f
 
 from freshtide.catalog.catalog import Catalog
 from freshtide.catalog.files import FileLedger
-from freshtide.catalog.lock import RunLock, WarehouseBusyError
+from freshtide.catalog.leases import Holder, RunLease, RunLock, WarehouseBusyError, lease_folder
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import Request, RequestKind, RequestQueue
 from freshtide.catalog.streams import UpdateStreamRow, UpdateStreams
@@ -17,10 +17,12 @@ from freshtide.catalog.urls import parse_url, url_within, without_password
 __all__ = [
     "Catalog",
     "FileLedger",
+    "Holder",
     "OutageLog",
     "Request",
     "RequestKind",
     "RequestQueue",
+    "RunLease",
     "RunLock",
     "TableRow",
     "TableStates",
@@ -30,6 +32,7 @@ __all__ = [
     "UpdateStreamRow",
     "UpdateStreams",
     "WarehouseBusyError",
+    "lease_folder",
     "parse_url",
     "url_within",
     "without_password",

@@ -13,6 +13,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from freshtide.catalog.faults import FeedFaults
 from freshtide.catalog.files import FileLedger
 from freshtide.catalog.groups import GroupCosts
+from freshtide.catalog.leases.database import CatalogSeat
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.streams import UpdateStreams
@@ -56,6 +57,7 @@ class Catalog:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.seat = CatalogSeat(engine)
         self.files = FileLedger(engine)
         self.faults = FeedFaults(engine)
         self.outages = OutageLog(engine)

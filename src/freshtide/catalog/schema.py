@@ -194,3 +194,14 @@ feed_faults = Table(
     Column("message", _Sentence, nullable=False),
     comment="What kept feeds from being watched when the run last looked.",
 )
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("nonce", String(32), nullable=False),
+    Column("holder", JSON, nullable=False),
+    Column("beat", BigInteger, nullable=False),
+    Column("released", Boolean, nullable=False),
+    comment="Who runs the warehouse; one row.",
+)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from freshtide.catalog import RunLock
+from freshtide.catalog import RunLock, lease_folder
 from freshtide.core.errors import FreshtideError
 
 _TEMPLATE = Path(__file__).parent / "template"
 _MARK = ".freshtide-demo"
 """Tells a folder that the demo may replace from one that it must not touch."""
-_STATE = ".freshtide"
-_MADE_BY_RUNS = ("landing", "warehouse", _STATE)
+_TABLES = "warehouse"
+_MADE_BY_RUNS = ("landing", _TABLES, ".freshtide")
 
 
 class DemoError(FreshtideError):
@@ -38,10 +38,10 @@ def _require_replaceable(folder: Path) -> None:
             f"{folder} is not empty and holds no earlier demo, so nothing in it is touched.",
             way_out="Choose a new or empty folder.",
         )
-    holder = RunLock(folder / _STATE / "run.lock").holder()
+    holder = RunLock(lease_folder(folder / _TABLES)).holder()
     if holder is not None:
         raise DemoError(
-            f"The demo in {folder} is being run, by process {holder}.",
+            f"The demo in {folder} is being run, by {holder}.",
             way_out="Stop that run first (Ctrl-C in its terminal), or choose another folder.",
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from freshtide.catalog import url_within
+from freshtide.catalog import lease_folder, url_within
 from freshtide.project import Project
 
 
@@ -21,7 +21,8 @@ class Places:
 
     @property
     def lock(self) -> Path:
-        return self.state / "run.lock"
+        """Where it is kept who runs the warehouse: with the tables, whichever projects write them."""
+        return lease_folder(self.tables)
 
     @property
     def trace(self) -> Path:

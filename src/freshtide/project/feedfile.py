@@ -28,11 +28,13 @@ from freshtide.project.streamfeed import is_stream, read_stream
 from freshtide.project.timecolumns import find_time_column
 from freshtide.project.validation import (
     Duration,
+    LocalPath,
     Place,
     PositiveDuration,
     Written,
     check,
     chosen,
+    local_path,
     plain,
     understood,
     wrong,
@@ -200,7 +202,7 @@ def _phase(value: object) -> float:
 def _path(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise wrong("'path' is empty.", way_out="Write a folder with a pattern, like landing/cpu/*.csv.")
-    return value
+    return local_path(value)
 
 
 def _delimiter(value: Any) -> Any:
@@ -223,7 +225,7 @@ class _WrittenFeed(Written):
     )
     settle: Annotated[Settling, BeforeValidator(_settling)] = Settling()
     lateness: Duration | None = None
-    punctuation: str | None = None
+    punctuation: LocalPath | None = None
     period: PositiveDuration | None = None
     phase: Annotated[float | None, BeforeValidator(_phase)] = None
     jitter: Duration | None = None

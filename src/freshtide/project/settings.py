@@ -9,13 +9,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.catalog import parse_url
-from freshtide.core.errors import Origin, ProjectError
+from freshtide.core.errors import Origin, ProjectError, choices
 from freshtide.flows import POLICIES
 from freshtide.flows.policies import mixed
 from freshtide.project.schedulers import read_policy
 from freshtide.project.sizes import parse_size
 from freshtide.project.validation import (
     Duration,
+    LocalPath,
     Place,
     PositiveDuration,
     Written,
@@ -128,7 +129,25 @@ def _spark(value: object) -> dict[str, str]:
         return {}
     if not isinstance(value, Mapping):
         raise wrong("Spark's configuration is keys and values.")
-    return {SPARK_NAMES.get(key, key): text for key, text in _flattened(value, "")}
+    settings = {SPARK_NAMES.get(key, key): text for key, text in _flattened(value, "")}
+    for name, text in settings.items():
+        _check_spark(name, text)
+    return settings
+
+
+def _check_spark(name: str, text: str) -> None:
+    """Spark leaves out what it does not know without a word, unless it begins with its name."""
+    is_connect = name in ("remote", "spark.remote") or (name == "spark.api.mode" and text.lower() == "connect")
+    if is_connect or (name == "spark.master" and text.startswith("sc://")):
+        raise wrong(
+            "Spark Connect is not supported: Freshtide starts Spark's driver in its own process.",
+            way_out="Name a cluster by its `master`, like spark://host:7077, or leave it out for this machine.",
+        )
+    if not name.startswith("spark."):
+        raise wrong(
+            f"Spark has no setting '{name}'.",
+            way_out=f"Its own begin with `spark.`, like spark.{name}. {choices(name, SPARK_NAMES)}",
+        )
 
 
 def _flattened(values: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, str]]:
@@ -168,7 +187,7 @@ class _WrittenSettings(Written):
     # Read apart, because its keys depend on its values.
     scheduler: Any = None
     spark: Annotated[dict[str, str], BeforeValidator(_spark)] = Field(default_factory=dict)
-    storage: str = "warehouse"
+    storage: LocalPath = "warehouse"
     catalog: Annotated[str | None, BeforeValidator(_catalog)] = None
     retry: _WrittenRetry = _WrittenRetry()
     poll: PositiveDuration = 0.1

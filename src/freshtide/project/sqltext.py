@@ -64,12 +64,6 @@ _NONDETERMINISTIC = frozenset(
         "curdate",
         "current_time",
         "unix_timestamp",
-        "current_user",
-        "session_user",
-        "user",
-        "reflect",
-        "try_reflect",
-        "java_method",
     ]
 )
 

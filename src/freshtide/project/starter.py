@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from freshtide.core.errors import FreshtideError
+from freshtide.core.paths import path_fault
 
 _STARTER = Path(__file__).parent / "templates" / "starter"
 _SUFFIX = ".template"
@@ -18,6 +19,8 @@ class StarterError(FreshtideError):
 
 def create_starter(folder: Path, name: str) -> list[Path]:
     """Fill a folder with the starter project; the files that were written, sorted."""
+    if fault := path_fault(str(folder)):
+        raise StarterError(fault[0], way_out=fault[1])
     targets = {folder / _target(source.relative_to(_STARTER)): source for source in _files()}
     targets = {target: source for target, source in targets.items() if not _is_kept(target)}
     if (folder / "freshtide.yml").exists():

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from freshtide.core.durations import parse_duration
 from freshtide.core.errors import FreshtideError, Origin, Problem, choices
+from freshtide.core.paths import path_fault
 from freshtide.project.yamlfile import KeyPath
 
 Place = Callable[[KeyPath], Origin]
@@ -59,6 +60,14 @@ def chosen(value: Any, allowed: tuple[str, ...], what: str) -> str:
     raise wrong(f"'{value}' is not {what}.", way_out=choices(str(value), allowed))
 
 
+def local_path(value: Any) -> Any:
+    """A path of this machine."""
+    fault = path_fault(value) if isinstance(value, str) else None
+    if fault is not None:
+        raise wrong(fault[0], way_out=fault[1])
+    return value
+
+
 def _duration(value: object) -> Any:
     return understood(parse_duration, plain(value, "a duration"))
 
@@ -72,6 +81,7 @@ def _positive_duration(value: object) -> Any:
 
 Duration = Annotated[float, BeforeValidator(_duration)]
 PositiveDuration = Annotated[float, BeforeValidator(_positive_duration)]
+LocalPath = Annotated[str, BeforeValidator(local_path)]
 
 
 def check(

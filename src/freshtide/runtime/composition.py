@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-from freshtide.catalog import Catalog
+from freshtide.catalog import Catalog, RunLease
 from freshtide.clock import SystemClock
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
@@ -97,6 +98,13 @@ class Workbench:
     def close(self) -> None:
         self._opened.close()
 
+    @contextmanager
+    def leased(self) -> Iterator[RunLease]:
+        """The right to write, for a run. Only then are tables changed, and the catalog's books kept."""
+        with RunLease(self.places.lock, self.catalog.seat) as lease:
+            self.store.authority = lease
+            yield lease
+
     def states(self, pool: str = "questions") -> TableStates:
         """Readable states of all tables, in a session of the calling thread."""
         return self.executor.states(pool)
@@ -105,7 +113,7 @@ class Workbench:
         return Audit(self.states())
 
     def engine(self, *, once: bool = False) -> Engine:
-        """An engine that goes on where the last one stopped. The caller holds the run lock."""
+        """An engine that goes on where the last one stopped. The caller holds the lease."""
         # Reservations pace updates by periods to come; a single pass has none, and would wait for each in vain.
         project = unpaced(self.project) if once else self.project
         settings = project.settings

@@ -7,7 +7,7 @@ from dataclasses import replace
 from freshtide.catalog import Catalog
 from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import FreshtideError, LeaseLostError
 from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
@@ -50,6 +50,8 @@ class UnitWorker:
             return self._worker.carry_out(command)
         try:
             return self._update_group(command)
+        except LeaseLostError:
+            raise
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
             return [UpdateFailed(table=command.table, track=command.track, reason=reason)]

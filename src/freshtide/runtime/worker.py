@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
 from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import FreshtideError, LeaseLostError
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
@@ -52,6 +52,8 @@ class UpdateWorker:
         try:
             caught_up = self._finish(table)
             done = self._update(table, command, scans)
+        except LeaseLostError:
+            raise  # The run is over: there is nothing that it might still write down.
         except Exception as error:
             reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
             self._catalog.updates.fail(update, at=started + self._clock.steady() - began, error=reason)

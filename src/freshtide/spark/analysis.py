@@ -14,8 +14,8 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Column, Feed, SqlQuery, Table
 from freshtide.spark.failures import plain_words
 from freshtide.spark.flows.loads import LoadingFlows
-from freshtide.spark.queries import evaluate_by_source
-from freshtide.spark.reading import empty_frame
+from freshtide.spark.permissions import NotPermittedError
+from freshtide.spark.queries import resolve
 from freshtide.spark.schemas import TableSchemas, input_schema
 
 _PLACE = re.compile(r"; line (?P<line>\d+) pos \d+")
@@ -39,8 +39,7 @@ def resolve_columns(
             continue  # Its source is broken: the source's problem is the one to mend.
         try:
             inputs = _inputs(table, feeds, extra, known)
-            empty = {name: empty_frame(session, schema) for name, schema in inputs.items()}
-            frame = evaluate_by_source(session, table.query, empty.__getitem__)
+            frame = resolve(session, table.query, inputs, files=table.is_base)
             flow = flows.of(table)
             schema = frame.schema if flow is None else flow.columns(session, frame, known)
             if schema is not None:
@@ -49,6 +48,9 @@ def resolve_columns(
             problems.append(problem_of(table, error))
         except ProjectError as error:
             problems += error.problems
+        except NotPermittedError as error:
+            told = f"In '{table.name}': {error.message}"
+            problems.append(Problem(message=told, origin=table.origin, way_out=error.way_out))
         except FreshtideError as error:
             problems.append(Problem(message=error.message, origin=table.origin, way_out=error.way_out))
         except Exception as error:

@@ -28,6 +28,9 @@ class Jvm:
         self._to_arrow = getattr(converters, "MODULE$").toBatchWithSchemaIterator
         self._serve = spark.api.python.PythonRDD.serveIterator
         self._as_sequence = spark.api.python.PythonUtils.toSeq
+        modes = getattr(spark.sql.execution, "CommandExecutionMode$")
+        self._run_no_command = getattr(modes, "MODULE$").SKIP()
+        self._frame_of = spark.sql.classic.Dataset.ofRows
         self._sequence = lru_cache(maxsize=_KEPT)(lambda texts: self._as_sequence(list(texts)))
 
     def lines(self, session: SparkSession, lines: Sequence[bytes]) -> DataFrame:
@@ -38,6 +41,17 @@ class Jvm:
     def select(self, frame: DataFrame, expressions: Sequence[str]) -> DataFrame:
         """`frame.selectExpr(*expressions)`, for expressions that come again."""
         return DataFrame(frame._jdf.selectExpr(self._sequence(tuple(expressions))), frame.sparkSession)
+
+    def parse(self, session: SparkSession, text: str) -> JavaObject:
+        """The plan of a text, as it is written."""
+        return session._jsparkSession.sessionState().sqlParser().parsePlan(text)
+
+    def analyse(self, session: SparkSession, parsed: JavaObject) -> JavaObject:
+        """The plan with everything that it refers to. A command is not carried out, as `session.sql` would."""
+        return session._jsparkSession.sessionState().executePlan(parsed, self._run_no_command).analyzed()
+
+    def frame(self, session: SparkSession, plan: JavaObject) -> DataFrame:
+        return DataFrame(self._frame_of(session._jsparkSession, plan), session)
 
     def serve_arrow(self, rows: JavaObject, schema: JavaObject) -> tuple[Any, Any, JavaObject]:
         """Serve the rows of an iterator as streams of Arrow at a local socket: its port, its secret, its server."""

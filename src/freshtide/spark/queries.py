@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import FunctionQuery, Query, SourceReference, SqlQuery
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.jvm import jvm_of
+from freshtide.spark.permissions import analysed
+from freshtide.spark.reading import empty_frame
 
 
 class QueryError(FreshtideError):
@@ -85,6 +88,26 @@ def _as_frame(given: Input) -> DataFrame:
     return given.as_frame() if isinstance(given, Narrowed) else given
 
 
+def resolve(
+    session: SparkSession, query: Query, schemas: Mapping[str, StructType], *, files: bool = False
+) -> DataFrame:
+    """The query over no rows at all, looked at for what it refers to before it is let near any.
+
+    With `files` it may ask for the file that a row comes from. What a Python function does is its own affair.
+    """
+    empty = {name: empty_frame(session, schema) for name, schema in schemas.items()}
+    if isinstance(query, FunctionQuery):
+        return evaluate_by_source(session, query, empty.__getitem__)
+    text = _bound_text(query, [empty[name] for name in source_names(query)])
+    views = frozenset(_view(index) for index in range(len(query.references)))
+    try:
+        return analysed(session, text, views=views, files=files)
+    finally:
+        # No query is to find those of another one.
+        for view in views:
+            session.catalog.dropTempView(view)
+
+
 def evaluate_by_source(session: SparkSession, query: Query, frame_of: Callable[[str], DataFrame]) -> DataFrame:
     """The query's result with the same frame wherever a source is named."""
     names = source_names(query)
@@ -101,9 +124,14 @@ def run_query(
     """A user's ad-hoc query over named frames."""
     query = SqlQuery(text=text, references=tuple(references))
     try:
+        resolve(session, query, {name: frame.schema for name, frame in frames.items()})
         return evaluate_by_source(session, query, lambda name: frames[name])
     except SPARK_ERRORS as error:
         raise QueryError(plain_words(error)) from error
+
+
+def _view(index: int) -> str:
+    return f"__source_{index}"
 
 
 def _bound_text(query: SqlQuery, inputs: Sequence[Input]) -> str:
@@ -113,7 +141,7 @@ def _bound_text(query: SqlQuery, inputs: Sequence[Input]) -> str:
     """
     pieces, position = [], 0
     for index, (reference, given) in enumerate(zip(query.references, inputs, strict=True)):
-        view = f"__source_{index}"
+        view = _view(index)
         frame, relation = (
             (given.frame, f"({given.relation(view)})") if isinstance(given, Narrowed) else (given, f"`{view}`")
         )

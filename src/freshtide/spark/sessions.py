@@ -24,6 +24,9 @@ _REQUIRED = {
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Queries read tables. Spark would put environment and settings into their text, and open files that they name.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.runSQLOnFiles": "false",
 }
 # Updates are many and small: a shuffle into Spark's default number of partitions would cost more than the work.
 _SHUFFLE, _SPARKS_DEFAULT, _OURS = "spark.sql.shuffle.partitions", "200", str(max(2, os.cpu_count() or 2))
@@ -51,6 +54,10 @@ _DEFAULTS = {
 _ON_ONE_MACHINE = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
 
 
+# By these PySpark would look for a server instead of starting Spark.
+_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+
+
 class SparkUnavailableError(FreshtideError):
     """Spark cannot be started on this machine."""
 
@@ -61,6 +68,11 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
         raise SparkUnavailableError(
             "Java was not found, and Spark needs it.",
             way_out="Install Java 17 or newer and make sure that `java` is on the PATH or JAVA_HOME is set.",
+        )
+    if remote := [name for name in _CONNECT if os.environ.get(name)]:
+        raise SparkUnavailableError(
+            f"{remote[0]} is set, and Spark Connect is not supported: the driver runs in this process.",
+            way_out=f"Unset it, and name a cluster by `master` in freshtide.yml: `unset {remote[0]}`.",
         )
     # PySpark logs every user error as JSON with a stack trace; the error itself reaches us as an exception.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)

@@ -25,7 +25,7 @@ from freshtide.spark.flows.holding import Scratch
 from freshtide.spark.flows.journal import commit_together, finish_interrupted, is_unfinished
 from freshtide.spark.flows.recordsets import Recordsets, SourceError
 from freshtide.spark.flows.running import Running
-from freshtide.spark.flows.schemas import resolve_flow
+from freshtide.spark.flows.schemas import require_permitted_flow, resolve_flow
 from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.targets import Target, targets_of
 from freshtide.spark.schemas import arrow_schema_of
@@ -87,7 +87,9 @@ class TableFlow:
                 recordsets.read(node.activity.source)
         except SourceError:
             return None
-        return resolve_flow(self.graph, recordsets).by_target[self._write.name]
+        schemas = resolve_flow(self.graph, recordsets)
+        require_permitted_flow(self.graph, schemas.by_port, session)
+        return schemas.by_target[self._write.name]
 
     @property
     def folder(self) -> Path:

@@ -19,7 +19,7 @@ from freshtide.spark.flows.holding import Scratch
 from freshtide.spark.flows.journal import commit_together, finish_interrupted
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
-from freshtide.spark.flows.schemas import FlowSchemas, resolve_flow
+from freshtide.spark.flows.schemas import FlowSchemas, require_permitted_flow, resolve_flow
 from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.targets import targets_of
 from freshtide.spark.flows.worker import SparkWorker
@@ -101,6 +101,7 @@ def run_flow(
     recordsets = Recordsets(session=working_session(spark, compiled=True), store=store, root=root)
     running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, on_progress=on_progress)
     schemas, passing = running.analysed(graph, recordsets)
+    require_permitted_flow(graph, schemas.by_port, recordsets.session)
     surroundings = Surroundings(
         graph=graph,
         recordsets=recordsets,

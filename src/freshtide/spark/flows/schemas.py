@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 from pyspark.sql.types import LongType, StructField, StructType
 
 from freshtide.core.errors import FreshtideError, Problem, ProjectError
 from freshtide.flows import FlowGraph, Node, break_into_subflows, derive_strata
-from freshtide.flows.activities import OUT, Read, SlowlyChanging, SurrogateKey, Write
+from freshtide.flows.activities import OUT, Function, Read, SlowlyChanging, SurrogateKey, Write
 from freshtide.flows.graph import Port, port_label
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.dimensions import updated_dimension
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.flows.transforms import Frames, transform
+from freshtide.spark.permissions import NotPermittedError, require_permitted
 from freshtide.spark.reading import empty_frame
 
 
@@ -67,6 +68,24 @@ def resolve_flow(graph: FlowGraph, recordsets: Recordsets, *, passing: PassingRo
         by_target=targets,
         frames={} if passing is None else frames,
     )
+
+
+def require_permitted_flow(graph: FlowGraph, columns: Mapping[Port, StructType], session: SparkSession) -> None:
+    """Refuse expressions that reach for more than the rows of their inputs; what a function does is its own affair.
+
+    Each activity is looked at by itself, over no rows: its plan then holds what it says and nothing else.
+    """
+    problems: list[Problem] = []
+    for node in graph:
+        if not isinstance(node.activity, Read | Write | SlowlyChanging | SurrogateKey | Function):
+            inputs = [empty_frame(session, columns[port]) for port in node.inputs]
+            try:
+                for frame in transform(node, inputs).values():
+                    require_permitted(frame._jdf.queryExecution().analyzed())
+            except NotPermittedError as error:
+                problems.append(_problem(graph, node, inputs, error.message, way_out=error.way_out))
+    if problems:
+        raise ProjectError(problems)
 
 
 def _analyse(

@@ -1,0 +1,111 @@
+"""The seat beside the tables: a file per epoch, which can be created once.
+
+`000000000012.held` names the holder in JSON, and the time of its last modification is the heartbeat: to set it takes no
+room on a disk that is full. At an orderly end it is renamed to `000000000012.released`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from freshtide.catalog.leases.holders import Holder, unknown
+from freshtide.catalog.leases.seats import Standing
+from freshtide.storage.durability import make_folder, sync_files, sync_names
+
+_HELD, _RELEASED = ".held", ".released"
+# Earlier ones tell nothing any more: a process that still waits to create one finds the higher ones afterwards.
+_KEPT = 8
+
+
+# Readers of tables pass by what begins with an underscore.
+_BESIDE_TABLES = "_freshtide"
+
+
+def lease_folder(tables: Path) -> Path:
+    """Where the lease on a folder of tables is kept."""
+    return tables / _BESIDE_TABLES
+
+
+class FolderSeat:
+    """Epochs as files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._epochs = folder / "epochs"
+        self._unfenced = folder / "unfenced"
+
+    def read(self) -> Standing | None:
+        while (newest := self._newest()) is not None:
+            try:
+                # Opened first: over a network that is when the time of the heartbeat is asked for anew.
+                with newest.open() as file:
+                    beat = os.fstat(file.fileno()).st_mtime_ns
+                    text = file.read()
+            except FileNotFoundError:
+                continue  # released, or taken over, in this moment
+            return Standing(holder=_holder(newest, text), beat=beat, released=newest.suffix == _RELEASED)
+        return None
+
+    def take(self, holder: Holder, after: Standing | None) -> bool:  # noqa: ARG002 - the name of the file says it
+        make_folder(self._epochs)
+        path = self._held(holder)
+        try:
+            with path.open("x") as file:
+                json.dump(asdict(holder), file)
+        except FileExistsError:
+            return False
+        sync_files([path])
+        for old in self._files()[:-_KEPT]:
+            old.unlink(missing_ok=True)
+        return self.is_held(holder)
+
+    def is_held(self, holder: Holder) -> bool:
+        return self._newest() == self._held(holder)
+
+    def beat(self, holder: Holder) -> bool:
+        try:
+            os.utime(self._held(holder))
+        except FileNotFoundError:
+            return False
+        return self.is_held(holder)
+
+    def release(self, holder: Holder) -> None:
+        held = self._held(holder)
+        if held.exists():
+            held.rename(held.with_suffix(_RELEASED))
+
+    @property
+    def must_be_fenced(self) -> bool:
+        """Whether a former holder may still be alive, and some table without a fence against it."""
+        return self._unfenced.exists()
+
+    def doubt(self) -> None:
+        """A former holder may be alive. Written down before its place is taken: whoever comes next puts up fences."""
+        make_folder(self._unfenced.parent)
+        self._unfenced.touch()
+        sync_files([self._unfenced])
+
+    def fenced(self) -> None:
+        self._unfenced.unlink(missing_ok=True)
+        sync_names(self._unfenced.parent)
+
+    def _held(self, holder: Holder) -> Path:
+        return self._epochs / f"{holder.epoch:012d}{_HELD}"
+
+    def _newest(self) -> Path | None:
+        return max(self._files(), default=None)
+
+    def _files(self) -> list[Path]:
+        try:
+            return sorted(path for path in self._epochs.iterdir() if path.suffix in {_HELD, _RELEASED})
+        except FileNotFoundError:
+            return []
+
+
+def _holder(path: Path, text: str) -> Holder:
+    try:
+        return Holder(**json.loads(text))
+    except (ValueError, TypeError):
+        return unknown(int(path.stem))

@@ -1,0 +1,44 @@
+"""Whether a warehouse is being run, for those who only look: they take nothing that a start would have to wait for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from freshtide.catalog.leases.folder import FolderSeat
+from freshtide.catalog.leases.holders import Holder
+from freshtide.catalog.leases.lease import LENGTH, WarehouseBusyError
+from freshtide.catalog.leases.seats import Standing
+from freshtide.clock import SystemClock
+
+
+class RunLock:
+    """The lease on a storage, seen from outside."""
+
+    def __init__(self, folder: Path) -> None:
+        """The folder beside the tables in which the lease is kept."""
+        self._seat = FolderSeat(folder)
+
+    def holder(self) -> Holder | None:
+        """Who runs the warehouse, if somebody does."""
+        found = self._held()
+        return None if found is None else found.holder
+
+    def taken_at(self) -> float | None:
+        """When the last run began, be it over or not."""
+        found = self._seat.read()
+        return None if found is None else found.holder.taken_at
+
+    def require_free(self) -> None:
+        """Raise if another process runs the warehouse: a quick look before anything costly is started."""
+        found = self._held()
+        if found is not None:
+            raise WarehouseBusyError(found)
+
+    def _held(self) -> Standing | None:
+        found = self._seat.read()
+        if found is None or found.released or found.holder.is_gone:
+            return None
+        if found.holder.is_within_sight:
+            return found
+        # Somewhere else: as far as this machine's clock can tell. A start looks more closely.
+        return found if SystemClock().now() - found.beat / 1e9 < LENGTH else None

@@ -1,0 +1,277 @@
+"""One process at a time changes a storage, whichever project it comes from; who has lost that right cannot."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError
+from freshtide.core.errors import LeaseLostError
+from freshtide.spark import SparkSession
+from tests.catalogs import empty_catalog
+from tests.warehouse.shop import Shop
+
+_SHORT = 1.0
+_HOLD = """
+import sys, time
+from pathlib import Path
+from freshtide.catalog import Catalog, RunLease
+folder, url = Path(sys.argv[1]), sys.argv[2]
+with RunLease(folder, Catalog.open(url).seat, length={length}) as lease:
+    print(lease.epoch, flush=True)
+    while sys.stdin.readline():
+        try:
+            lease.require()
+            print("held", flush=True)
+        except Exception as error:
+            print(type(error).__name__, flush=True)
+"""
+
+
+class Holder:
+    """Another process that holds the lease."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _HOLD.format(length=_SHORT), str(folder), url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.epoch = int(self._line())
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def ask(self) -> str:
+        assert self.process.stdin is not None
+        self.process.stdin.write("?\n")
+        self.process.stdin.flush()
+        return self._line()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return empty_catalog(tmp_path / "state")
+
+
+@pytest.fixture
+def catalog(url: str) -> Iterator[Catalog]:
+    opened = Catalog.open(url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "warehouse" / "_freshtide"
+
+
+@pytest.fixture
+def other(folder: Path, url: str) -> Iterator[Holder]:
+    holder = Holder(folder, url)
+    yield holder
+    holder.kill()
+
+
+def test_each_lease_has_a_higher_epoch_and_is_seen_from_outside(folder: Path, catalog: Catalog) -> None:
+    look = RunLock(folder)
+    assert (look.holder(), look.taken_at()) == (None, None)
+    epochs = []
+    for _ in range(12):
+        with RunLease(folder, catalog.seat) as lease:
+            epochs.append(lease.epoch)
+            holder = look.holder()
+            assert holder is not None
+            assert holder.pid == os.getpid()
+            assert look.taken_at() == holder.taken_at
+            lease.require()
+        assert look.holder() is None
+        assert look.taken_at() == holder.taken_at
+        with pytest.raises(LeaseLostError):
+            lease.require()
+    assert epochs == sorted(set(epochs))
+    assert len(list((folder / "epochs").iterdir())) <= 9
+
+
+def test_the_loser_is_told_who_holds_the_lease_and_does_not_disturb_it(
+    other: Holder, folder: Path, catalog: Catalog
+) -> None:
+    for _ in range(2):
+        with pytest.raises(WarehouseBusyError, match=f"process {other.pid} on "), RunLease(folder, catalog.seat):
+            pass
+        assert other.ask() == "held"
+    with pytest.raises(WarehouseBusyError, match=str(other.pid)):
+        RunLock(folder).require_free()
+
+
+def test_a_lock_file_that_was_deleted_lets_nobody_in(other: Holder, folder: Path, catalog: Catalog) -> None:
+    (folder / "run.lock").unlink()
+    with (
+        pytest.raises(WarehouseBusyError, match=str(other.pid)),
+        RunLease(folder, catalog.seat, length=_SHORT),
+    ):
+        pass
+    assert other.ask() == "held"
+
+
+def test_the_storage_excludes_another_project_with_a_catalog_of_its_own(
+    other: Holder, folder: Path, tmp_path: Path
+) -> None:
+    own = Catalog.open(f"sqlite:///{tmp_path / 'own.db'}")
+    (folder / "run.lock").unlink()
+    with pytest.raises(WarehouseBusyError, match=str(other.pid)), RunLease(folder, own.seat, length=_SHORT):
+        pass
+    own.close()
+
+
+def test_the_catalog_excludes_another_storage_that_shares_it(other: Holder, catalog: Catalog, tmp_path: Path) -> None:
+    copy = tmp_path / "copy" / "_freshtide"
+    with pytest.raises(WarehouseBusyError, match=str(other.pid)), RunLease(copy, catalog.seat, length=_SHORT):
+        pass
+    assert RunLock(copy).holder() is None
+    assert other.ask() == "held"
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_after_a_kill_the_next_run_starts_at_once(other: Holder, folder: Path, catalog: Catalog, deleted: bool) -> None:
+    if deleted:
+        (folder / "run.lock").unlink()
+    other.kill()
+    assert RunLock(folder).holder() is None
+    with RunLease(folder, catalog.seat, length=60.0) as lease:
+        assert lease.epoch == other.epoch + 1
+        assert not lease.must_fence
+
+
+def test_a_holder_that_sleeps_longer_than_its_lease_finds_it_lost(
+    other: Holder, folder: Path, catalog: Catalog
+) -> None:
+    other.stop()
+    (folder / "run.lock").unlink()  # else the lock would keep everybody out for as long as it sleeps
+    with RunLease(folder, catalog.seat, length=_SHORT) as lease:
+        assert lease.epoch > other.epoch
+        assert lease.must_fence, "nobody knows that it is dead"
+        other.wake()
+        assert other.ask() == "LeaseLostError"
+        lease.require()
+    with RunLease(folder, catalog.seat) as lease:
+        assert lease.must_fence, "until it is done"
+        lease.fenced()
+        assert not lease.must_fence
+
+
+def test_what_has_lost_the_lease_cannot_write_into_the_catalog(folder: Path, catalog: Catalog, url: str) -> None:
+    catalog.tables.put(TableRow(name="cpu"))
+    with RunLease(folder, catalog.seat, length=60.0):
+        catalog.tables.set_status("cpu", "paused")
+        taken = catalog.seat.read()
+        assert taken is not None
+        successor = Catalog.open(url)
+        assert successor.seat.take(replace(taken.holder, nonce="another"), taken)
+        with pytest.raises(LeaseLostError):
+            catalog.tables.set_status("cpu", "failed")
+        assert successor.tables.get("cpu").status == "paused"
+        successor.tables.set_status("cpu", "active")
+        successor.close()
+
+
+def test_a_folder_that_was_removed_is_a_lost_lease(folder: Path, catalog: Catalog) -> None:
+    with RunLease(folder, catalog.seat) as lease:
+        shutil.rmtree(folder)
+        with pytest.raises(LeaseLostError):
+            lease.require()
+
+
+def _look(folder: Path, stop: threading.Event) -> None:
+    while not stop.is_set():
+        RunLock(folder).holder()
+
+
+def test_looking_never_keeps_a_run_from_starting(folder: Path, catalog: Catalog) -> None:
+    stop = mp.get_context("spawn").Event()
+    looking = mp.get_context("spawn").Process(target=_look, args=(folder, stop))
+    looking.start()
+    try:
+        until = time.monotonic() + 4.0
+        while time.monotonic() < until:
+            with RunLease(folder, catalog.seat):
+                pass
+    finally:
+        stop.set()
+        looking.join()
+
+
+def test_two_projects_on_one_storage_do_not_load_beside_each_other(
+    tmp_path: Path, spark: SparkSession, shop: Shop
+) -> None:
+    beside = Shop(tmp_path / "copy", spark, storage=str(shop.root / "warehouse"))
+    for copy in (shop, beside):
+        copy.events("a")
+    shop.drop_events("a", "1.csv", [(1, "x", 1)])
+    beside.drop_events("a", "2.csv", [(2, "x", 2)])
+    with _running(shop):
+        _wait_for(lambda: len(shop.rows("a")) == 1)
+        with pytest.raises(WarehouseBusyError, match=str(os.getpid())):
+            beside.warehouse.run_once()
+    assert [row["v"] for row in shop.rows("a")] == [1]
+    beside.warehouse.close()
+
+
+@contextmanager
+def _running(shop: Shop) -> Iterator[None]:
+    """A run beside the test; what ends it before its time is raised in the end."""
+    stop, ended = threading.Event(), threading.Event()
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            shop.warehouse.run(stop=stop)
+        except BaseException as error:
+            faults.append(error)
+        ended.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+        ended.wait(3.0)
+    finally:
+        stop.set()
+        thread.join()
+    if faults:
+        raise faults[0]
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
