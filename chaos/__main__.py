@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="what is supplied and when is killed (default: a new one)")
     parser.add_argument("--check-every", type=int, default=25, metavar="KILLS", help="how often to check everything")
     parser.add_argument("--cold-every", type=int, default=10, metavar="KILLS", help="how often to kill the JVM as well")
+    parser.add_argument("--rivals-every", type=int, default=50, metavar="KILLS", help="how often two runs compete")
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between the files of a feed")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
@@ -30,6 +31,7 @@ def main() -> int:
         kills=options.kills,
         check_every=options.check_every,
         cold_every=options.cold_every,
+        rivals_every=options.rivals_every,
         interval=options.interval,
         # The variable that the tests use as well: a server that may be emptied.
         catalog=os.environ.get("FRESHTIDE_TEST_CATALOG"),
@@ -40,8 +42,9 @@ def main() -> int:
     outcome = Campaign(folder, orders, tell=lambda text: print(text, flush=True)).carry_out()
     points = ", ".join(f"{point} {count}" for point, count in sorted(outcome.kills.items()))
     print(f"\n{outcome.kills.total()} kills ({points})")
-    print(f"{outcome.checks} checks at rest, {outcome.rows:,} rows, {outcome.commits:,} commits")
-    print(f"{(time.monotonic() - begun) / 60:.1f} minutes, seed {seed}")
+    print(f"{outcome.contests} contests between two runs, {outcome.checks} checks at rest")
+    minutes = (time.monotonic() - begun) / 60
+    print(f"{outcome.rows:,} rows, {outcome.commits:,} commits, {minutes:.1f} minutes, seed {seed}")
     for sentence in outcome.wrong:
         print(f"WRONG: {sentence}")
     if outcome.wrong:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.oracle import Oracle
+from chaos.rivals import Rivals
 from chaos.runs import Death, RunEndedError, Runs
 from chaos.supply import Supply
 from chaos.warmth import WarmJvm
-from chaos.world import write_project
+from chaos.world import World, write_project
 
 POINTS = (
     "recorded",
@@ -47,6 +48,8 @@ class Orders:
     """After so many kills everything is brought to rest and checked."""
     cold_every: int
     """Every so many kills take the JVM with them."""
+    rivals_every: int
+    """After so many kills two projects compete for the storage."""
     interval: float
     catalog: str | None
 
@@ -54,6 +57,7 @@ class Orders:
 @dataclass(slots=True)
 class Outcome:
     kills: Counter[str] = field(default_factory=Counter)
+    contests: int = 0
     checks: int = 0
     rows: int = 0
     commits: int = 0
@@ -67,12 +71,18 @@ class Campaign:
         self._orders = orders
         self._tell = tell
         self._random = random.Random(orders.seed)
-        project, storage = folder / "project", folder / "tables"
-        project.mkdir(parents=True)
-        write_project(project, storage=storage, catalog=orders.catalog)
-        self._supply = Supply(project / "landing", seed=orders.seed + 1, interval=orders.interval)
-        self._oracle = Oracle(storage, project / "out", self._supply.truth)
-        self._runs = Runs(project, folder / "runs.log")
+        world = World(folder=folder, catalog=orders.catalog)
+        for name in ("project", "twin"):
+            write_project(folder / name, world)
+        self._supply = Supply(world.landing, seed=orders.seed + 1, interval=orders.interval)
+        self._oracle = Oracle(world.storage, world.out, self._supply.truth)
+        self._runs = Runs(folder / "project", folder / "runs.log")
+        self._rivals = Rivals(
+            self._runs,
+            Runs(folder / "twin", folder / "twin.log"),
+            lock=world.storage / "_freshtide" / "run.lock",
+            commits=self._oracle.updates,
+        )
         self._jvm = WarmJvm(folder / "spark.log")
         self._outcome = Outcome()
 
@@ -82,7 +92,10 @@ class Campaign:
         try:
             while self._goes_on():
                 self._kill_one()
-                if self._outcome.kills.total() % self._orders.check_every == 0:
+                killed = self._outcome.kills.total()
+                if killed % self._orders.rivals_every == 0:
+                    self._compete()
+                if killed % self._orders.check_every == 0:
                     self._check_all()
             if not self._outcome.wrong:
                 self._check_all()
@@ -123,6 +136,14 @@ class Campaign:
         point = self._random.choice(POINTS)
         times = self._random.randint(1, _OFTEN.get(point, 2))
         return self._runs.kill_at_point(environment, point, times, patience=20.0)
+
+    def _compete(self) -> None:
+        contest = self._rivals.refuse if self._outcome.contests % 2 == 0 else self._rivals.take_over
+        self._outcome.wrong += contest()
+        with self._supply.held():
+            self._outcome.wrong += self._oracle.while_running()
+        self._outcome.contests += 1
+        self._tell(f"contest {self._outcome.contests}: {contest.__name__}")
 
     def _check_all(self) -> None:
         """Let everything be loaded while nothing arrives, and hold it against the truth."""

@@ -37,22 +37,20 @@ class Runs:
     def kill_at_random(self, environment: Mapping[str, str], *, is_time: Callable[[], bool], patience: float) -> Death:
         """Kill a run once something is the case, or when patience ends."""
         begun = time.monotonic()
-        run = self._start(environment, "run")
-        while not is_time() and time.monotonic() - begun < patience:
-            self._require_alive(run)
-            time.sleep(_LOOK_EVERY)
-        return self._kill(run, begun)
+        run = self.start(environment)
+        self.wait_until(is_time, run, patience=patience)
+        return self.kill(run, begun)
 
     def kill_at_point(self, environment: Mapping[str, str], point: str, times: int, *, patience: float) -> Death:
         """Let a run kill itself when it comes to a point for the n-th time; when patience ends it is killed anyway."""
         begun = time.monotonic()
-        run = self._start({**environment, "FRESHTIDE_CRASH_AT": f"{point}:{times}"}, "run")
+        run = self.start({**environment, "FRESHTIDE_CRASH_AT": f"{point}:{times}"})
         while time.monotonic() - begun < patience:
             if run.poll() == -signal.SIGKILL:
                 return Death(point=point, seconds=time.monotonic() - begun)
             self._require_alive(run)
             time.sleep(_LOOK_EVERY)
-        return self._kill(run, begun)
+        return self.kill(run, begun)
 
     def finish(self, environment: Mapping[str, str], *command: str, patience: float) -> str | None:
         """Let a command come to its end; what it said if it failed."""
@@ -60,9 +58,30 @@ class Runs:
         try:
             code = run.wait(timeout=patience)
         except subprocess.TimeoutExpired:
-            self._kill(run, 0.0)
+            self.kill(run, 0.0)
             return f"`freshtide {' '.join(command)}` did not end within {patience:.0f} s; see {self._log}"
         return None if code == 0 else f"`freshtide {' '.join(command)}` ended with {code}:\n{self._last_words()}"
+
+    def wait_until(self, is_time: Callable[[], bool], run: subprocess.Popen[bytes], *, patience: float) -> bool:
+        """Wait while a run goes on until something is the case; false when patience ends first."""
+        until = time.monotonic() + patience
+        while not is_time():
+            self._require_alive(run)
+            if time.monotonic() > until:
+                return False
+            time.sleep(_LOOK_EVERY)
+        return True
+
+    def start(self, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return self._start(environment, "run")
+
+    def kill(self, run: subprocess.Popen[bytes], begun: float) -> Death:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+        else:
+            self._require_alive(run)
+        run.wait()
+        return Death(point="random", seconds=time.monotonic() - begun)
 
     def _start(self, environment: Mapping[str, str], *command: str) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log:
@@ -76,14 +95,6 @@ class Runs:
                 stderr=log,
                 start_new_session=True,
             )
-
-    def _kill(self, run: subprocess.Popen[bytes], begun: float) -> Death:
-        if run.poll() is None:
-            os.killpg(run.pid, signal.SIGKILL)
-        elif run.returncode != -signal.SIGKILL:
-            self._require_alive(run)
-        run.wait()
-        return Death(point="random", seconds=time.monotonic() - begun)
 
     def _require_alive(self, run: subprocess.Popen[bytes]) -> None:
         if run.poll() is not None and run.returncode != -signal.SIGKILL:

@@ -8,35 +8,35 @@ from pathlib import Path
 
 _FEEDS = {
     "orders_feed": """\
-path: landing/orders/*
+path: {landing}/orders/*
 format: csv
-schema: {id: bigint not null, ts: timestamp, k: string, v: int}
+schema: {{id: bigint not null, ts: timestamp, k: string, v: int}}
 time_column: ts
 lateness: 20s
 """,
     "clicks_feed": """\
-path: landing/clicks/*
+path: {landing}/clicks/*
 format: json
-schema: {id: bigint not null, ts: timestamp, k: string, v: int}
+schema: {{id: bigint not null, ts: timestamp, k: string, v: int}}
 time_column: ts
 """,
     "readings_feed": """\
-path: landing/readings/*.parquet
+path: {landing}/readings/*.parquet
 format: parquet
-schema: {id: bigint, ts: timestamp, k: string not null, v: int}
+schema: {{id: bigint, ts: timestamp, k: string not null, v: int}}
 time_column: ts
 punctuation: "*.mark"
 """,
     "ticks_feed": """\
-path: landing/ticks/*
+path: {landing}/ticks/*
 format: csv
-schema: {id: bigint, ts: timestamp, k: string not null, v: int}
+schema: {{id: bigint, ts: timestamp, k: string not null, v: int}}
 time_column: ts
 """,
     "sales_feed": """\
-path: landing/sales/*
+path: {landing}/sales/*
 format: csv
-schema: {id: bigint not null, ts: timestamp, k: string, v: int}
+schema: {{id: bigint not null, ts: timestamp, k: string, v: int}}
 time_column: ts
 """,
 }
@@ -53,13 +53,13 @@ CREATE STREAMING TABLE sales TBLPROPERTIES ('flow'='priced') AS SELECT * FROM ST
 
 _FLOW = """\
 activities:
-  arrived: {read: {feed: sales_feed}}
-  complete: {not_null: [v], from: arrived}
-  taxed: {expression: {columns: {tax: v * 10}}, from: complete}
-  load: {write: {table: sales}, from: taxed}
-  unpriced: {write: {table: unpriced, mode: append}, from: complete.quarantine}
-  counted: {aggregate: {by: k, columns: {n: count(*)}}, from: taxed}
-  out: {write: {files: out/keys, mode: append}, from: counted}
+  arrived: {{read: {{feed: sales_feed}}}}
+  complete: {{not_null: [v], from: arrived}}
+  taxed: {{expression: {{columns: {{tax: v * 10}}}}, from: complete}}
+  load: {{write: {{table: sales}}, from: taxed}}
+  unpriced: {{write: {{table: unpriced, mode: append}}, from: complete.quarantine}}
+  counted: {{aggregate: {{by: k, columns: {{n: count(*)}}}}, from: taxed}}
+  out: {{write: {{files: {out}/keys, mode: append}}, from: counted}}
 """
 
 
@@ -104,19 +104,42 @@ LATEST_VIEWS = {
 }
 
 
-def write_project(root: Path, *, storage: Path, catalog: str | None) -> None:
-    """Write the project into a folder. A storage and a catalog of their own can be shared by several folders."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What all projects of a campaign share."""
+
+    folder: Path
+    catalog: str | None
+    """None: each project has its own."""
+
+    @property
+    def landing(self) -> Path:
+        return self.folder / "landing"
+
+    @property
+    def storage(self) -> Path:
+        return self.folder / "tables"
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+
+def write_project(root: Path, world: World) -> None:
+    """Write the project into a folder. Several folders may be projects of one world."""
     for folder in ("feeds", "tables", "flows"):
         (root / folder).mkdir(parents=True)
-    settings = ["name: chaos", "tracks: 2", "poll: 50ms", f"storage: {storage}", "spark: {driver_memory: 1g}"]
-    if catalog is not None:
-        settings.append(f"catalog: {catalog}")
+    settings = ["name: chaos", "tracks: 2", "poll: 50ms", f"storage: {world.storage}", "spark: {driver_memory: 1g}"]
+    if world.catalog is not None:
+        settings.append(f"catalog: {world.catalog}")
     (root / "freshtide.yml").write_text("\n".join(settings) + "\n")
     for name, text in _FEEDS.items():
-        (root / "feeds" / f"{name}.yml").write_text(text + "settle: renamed\nperiod: 1s\n")
+        (root / "feeds" / f"{name}.yml").write_text(
+            text.format(landing=world.landing) + "settle: renamed\nperiod: 1s\n"
+        )
     views = "\n".join(_statement(name, view) for name, view in {**VIEWS, **LATEST_VIEWS}.items())
     (root / "tables" / "tables.sql").write_text(_TABLES + views)
-    (root / "flows" / "priced.yml").write_text(_FLOW)
+    (root / "flows" / "priced.yml").write_text(_FLOW.format(out=world.out))
 
 
 def _statement(name: str, view: View) -> str:
