@@ -276,7 +276,7 @@ class Warehouse:
         return self._ask(RequestKind.RESUME, self.project.graph[table].name)
 
     def backfill(self, table: str) -> str:
-        """Compute a table anew, and everything that depends on it."""
+        """Compute a table anew, and everything that depends on it; what of that was not is an error that says why."""
         return self._ask(RequestKind.BACKFILL, self.project.graph[table].name)
 
     def retry_file(self, path: str) -> str:

@@ -15,7 +15,7 @@ from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.clock import SystemClock
 from freshtide.core.errors import RunFailedError
 from freshtide.feeds import retry_everywhere, verdicts
-from freshtide.observe import Places
+from freshtide.observe import Places, require_rebuildable
 from freshtide.project import Project
 
 _ANSWER_WITHIN = 30.0
@@ -46,6 +46,9 @@ def ask(folder: Path, kind: RequestKind, target: str) -> str:
     with looking_at(folder) as (project, catalog):
         if kind is not RequestKind.RETRY:
             target = project.graph[target].name
+        if kind is RequestKind.BACKFILL:
+            # Nobody should wait for Spark, or for a run, to hear that it was in vain.
+            require_rebuildable(catalog.tables.get(target))
         if RunLock(Places(project).lock).holder() is not None:
             return _ask_the_run(project, catalog, kind, target)
         if kind is RequestKind.RETRY:

@@ -9,6 +9,9 @@ from freshtide.core.durations import format_duration
 from freshtide.core.instants import MICROS_PER_SECOND, datetime_at, micros_of
 
 CALENDAR_UNITS = ("week", "month", "quarter", "year")
+# The first instant of the calendar, and the first after it.
+_FIRST = micros_of(datetime.min.replace(tzinfo=UTC))
+_END = micros_of(datetime.max.replace(tzinfo=UTC)) + 1
 _DAYS = {"week": (7, 7), "month": (28, 31), "quarter": (90, 92), "year": (365, 366)}
 
 
@@ -17,7 +20,8 @@ class Grain:
     """Buckets of a fixed width, aligned to the epoch, or of a calendar unit (in UTC).
 
     Exactly one of the two is set; a width of zero is the grain of single instants, in which every
-    timestamp is a bucket of its own.
+    timestamp is a bucket of its own. So it is for a calendar unit outside of the years 1 to 9999, where there is no
+    calendar.
     """
 
     width: int = 0
@@ -55,7 +59,7 @@ class Grain:
         """Start of the bucket that holds the instant (microseconds)."""
         if self.unit is None:
             return at - at % self.width if self.width else at
-        return micros_of(_calendar_floor(datetime_at(at), self.unit))
+        return micros_of(_calendar_floor(datetime_at(at), self.unit)) if _FIRST <= at < _END else at
 
     def ceil(self, at: int) -> int:
         """The first bucket start at or after the instant (microseconds)."""
@@ -64,7 +68,10 @@ class Grain:
             return at
         if self.unit is None:
             return start + self.width
-        return micros_of(_next_start(datetime_at(start), self.unit))
+        try:
+            return micros_of(_next_start(datetime_at(start), self.unit))
+        except (OverflowError, ValueError):
+            return _END  # It is the last bucket of the calendar.
 
     def __str__(self) -> str:
         if self.unit is not None:

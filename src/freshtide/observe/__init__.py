@@ -15,6 +15,7 @@ from freshtide.observe.places import Places
 from freshtide.observe.planning import Plan, PlannedTable, Work, plan_of
 from freshtide.observe.prediction import Prediction, WarehouseModel, predict, warehouse_model
 from freshtide.observe.promises import Assurance, Promise, promises
+from freshtide.observe.rebuilding import NothingToRebuildError, require_rebuildable
 from freshtide.observe.recommendation import Recommendation, recommend
 from freshtide.observe.remedies import Remedy, remedies
 from freshtide.observe.replay import Difference, Replay, TraceError, replay_trace
@@ -36,6 +37,7 @@ __all__ = [
     "HealthState",
     "KeptBound",
     "KnownBy",
+    "NothingToRebuildError",
     "Places",
     "Plan",
     "PlannedTable",
@@ -69,6 +71,7 @@ __all__ = [
     "recommend",
     "remedies",
     "replay_trace",
+    "require_rebuildable",
     "require_tracks",
     "rhythm_of",
     "scheduler_from",

@@ -62,6 +62,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
         sentences += _feed_story(project, catalog, report, now)
     else:
         sentences += _source_story(report, reports, chain)
+        sentences += _standing_sources(project, name, reports)
     sentences += _ailing_feeds(project, catalog, name, now, run_going_on=run_going_on)
     sentences += group_story(outlook, project.graph.units.beside(name))
     sentences += prospect_story(outlook)
@@ -183,6 +184,17 @@ def _source_story(report: TableReport, reports: dict[str, TableReport], chain: t
     if len(chain) > 2:
         told += f" What holds that back in turn: {' <- '.join(chain[1:])}."
     return [told]
+
+
+def _standing_sources(project: Project, name: str, reports: dict[str, TableReport]) -> list[str]:
+    """Tables on the way of its rows that take no part in updates: as long as that is so, it stays where they are."""
+    told = {"paused": "is paused", "failed": "has failed"}
+    return [
+        f"'{report.name}', which its rows come through, {told.get(report.status, f'is {report.status}')}: it can get "
+        f"no fresher before `freshtide resume {report.name}`."
+        for report in (reports[above] for above in project.graph.ancestors(name))
+        if report.status != "active"
+    ]
 
 
 def _last_decision(update: UpdateRow | None) -> list[str]:

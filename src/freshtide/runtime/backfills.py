@@ -1,55 +1,167 @@
-"""Following requested rebuilds until the table and everything built on it is done."""
+"""Following requested rebuilds until the table and all that is built on it is done; telling what was and what not."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from freshtide.catalog import RequestQueue
+from freshtide.catalog import RequestQueue, TableRow
 from freshtide.core.graph import TableGraph
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Obstacle:
+    """Why a unit is not rebuilt."""
+
+    told: str
+    resume: str | None = None
+    """The table that is to be resumed first; None: there is nothing to rebuild."""
+
+
+@dataclass(slots=True, kw_only=True)
 class _Backfill:
+    """The rebuild of a table: it goes from unit to unit, except where something is in the way."""
+
     request_id: int
     table: str
-    left: set[str]
-    """Units that are still to be rebuilt."""
+    graph: TableGraph
+    obstacles: dict[str, _Obstacle]
+    done: set[str] = field(default_factory=set)
+
+    @property
+    def own(self) -> str:
+        return self.graph.units.of(self.table)
+
+    @property
+    def left(self) -> set[str]:
+        """Units that are still to be rebuilt."""
+        return self._reached() - self.done
+
+    def takes(self, unit: str) -> bool:
+        """Whether an update of a unit is part of the rebuild: what is built on the table comes after it."""
+        return unit == self.own or (self.own in self.done and unit in self._reached())
+
+    def _reached(self, *, past_obstacles: bool = False) -> set[str]:
+        """All units that the rebuild comes to; `past_obstacles`, where it would if nothing were in the way."""
+        units = self.graph.units
+        reached = {self.own}
+        while True:
+            more = {
+                unit
+                for unit in units
+                if unit not in reached
+                and (past_obstacles or unit not in self.obstacles)
+                and reached.intersection(units.sources(unit))
+            }
+            if not more:
+                return reached
+            reached |= more
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was left out that should have been rebuilt."""
+        return all(self.obstacles[unit].resume is None for unit in self._in_the_way())
+
+    def _in_the_way(self) -> list[str]:
+        wanted = self._reached(past_obstacles=True)
+        return [unit for unit in self.graph.units if unit in wanted and unit in self.obstacles]
+
+    def story(self) -> str:
+        """What was rebuilt, what was not, and why."""
+        rebuilt = [name for name in self._tables(self.done) if name != self.table]
+        missed = [unit for unit in self.graph.units if unit in self._reached(past_obstacles=True) - self.done]
+        if not rebuilt and not missed:
+            return f"'{self.table}' has been rebuilt; nothing depends on it."
+        if not missed:
+            return f"'{self.table}' has been rebuilt, and so has all that depends on it: {_listed(rebuilt)}."
+        too = f", and so {'has' if len(rebuilt) == 1 else 'have'} {_listed(rebuilt)}" if rebuilt else ""
+        reasons = "; ".join(self._why(unit) for unit in missed)
+        commands = ", ".join(
+            f"`freshtide resume {obstacle.resume}`"
+            for unit in self._in_the_way()
+            if (obstacle := self.obstacles[unit]).resume is not None
+        )
+        way_out = f" They are rebuilt after {commands}." if commands else ""
+        return f"'{self.table}' has been rebuilt{too}. Not rebuilt: {reasons}.{way_out}"
+
+    def _why(self, unit: str) -> str:
+        names = _listed(self._tables([unit]))
+        if unit in self.obstacles:
+            return f"{names}, which {self.obstacles[unit].told}"
+        behind = self._reached(past_obstacles=True) - self.done
+        waits_for = [source for source in self.graph.units.sources(unit) if source in behind]
+        return f"{names}, which waits for {_listed(self._tables(waits_for))}"
+
+    def _tables(self, units: Iterable[str]) -> list[str]:
+        """The tables of some units, sources first."""
+        known = set(units)
+        return [table for table in self.graph if self.graph.units.of(table) in known]
 
 
 class Backfills:
-    """Rebuilds under way; each is reported to its request when its last table is done or has failed."""
+    """Rebuilds under way; each is reported to its request when its last table is done or has failed.
+
+    Requests come on another thread than the ends of updates.
+    """
 
     def __init__(self, graph: TableGraph, requests: RequestQueue) -> None:
         self._graph = graph
         self._requests = requests
         self._open: list[_Backfill] = []
+        self._lock = threading.Lock()
 
-    def begin(self, request_id: int, table: str, able: Collection[str]) -> None:
-        """Wait for the table and its dependents, those that are able to: active ones with data.
-
-        What is updated together with the table is rebuilt with it, so its dependents are waited for too.
-        """
-        units = self._graph.units
-        rebuilt = (table, *units.beside(table))
-        reached = {dependent for name in rebuilt for dependent in self._graph.dependents(name)}
-        waiting = set(units.of_all(name for name in (*rebuilt, *reached) if name in able))
-        self._open.append(_Backfill(request_id, table, waiting))
+    def begin(self, request_id: int, table: str, rows: Mapping[str, TableRow]) -> None:
+        """Wait for the table and its dependents, with what is updated together with them, as they stand."""
+        found = {unit: _obstacle(rows[name] for name in tables) for unit, tables in self._graph.units.items()}
+        obstacles = {unit: obstacle for unit, obstacle in found.items() if obstacle is not None}
+        with self._lock:
+            self._open.append(_Backfill(request_id=request_id, table=table, graph=self._graph, obstacles=obstacles))
 
     def rebuilt(self, unit: str) -> None:
-        for backfill in list(self._open):
-            own = self._graph.units.of(backfill.table)
-            if unit != own and own in backfill.left:
-                continue  # It was revised for another reason; what is built on the table comes after it.
-            backfill.left.discard(unit)
-            if not backfill.left:
-                self._finish(backfill, f"'{backfill.table}' has been rebuilt, and so has all that depends on it.")
+        with self._lock:
+            for backfill in list(self._open):
+                if backfill.takes(unit):
+                    backfill.done.add(unit)
+                    self._finish_if_done(backfill)
 
     def failed(self, unit: str, reason: str) -> None:
-        for backfill in list(self._open):
-            if unit in backfill.left:
-                self._finish(backfill, f"The rebuild of '{unit}' failed: {reason}", succeeded=False)
+        self._set_aside(unit, f"has failed: {reason.rstrip('.')}")
 
-    def _finish(self, backfill: _Backfill, message: str, *, succeeded: bool = True) -> None:
+    def paused(self, unit: str) -> None:
+        self._set_aside(unit, "is paused")
+
+    def _set_aside(self, unit: str, told: str) -> None:
+        """A unit takes part no longer: what has still to be rebuilt goes on without it."""
+        with self._lock:
+            for backfill in list(self._open):
+                if unit not in backfill.left:
+                    continue
+                backfill.obstacles[unit] = _Obstacle(told=told, resume=self._graph.units[unit][0])
+                if unit == backfill.own:
+                    self._finish(backfill, f"'{backfill.table}' was not rebuilt: it {told}.", succeeded=False)
+                else:
+                    self._finish_if_done(backfill)
+
+    def _finish_if_done(self, backfill: _Backfill) -> None:
+        if not backfill.left:
+            self._finish(backfill, backfill.story(), succeeded=backfill.is_whole)
+
+    def _finish(self, backfill: _Backfill, message: str, *, succeeded: bool) -> None:
         self._open.remove(backfill)
         self._requests.finish(backfill.request_id, message, succeeded=succeeded)
+
+
+def _obstacle(rows: Iterable[TableRow]) -> _Obstacle | None:
+    """What keeps the tables of a unit from being rebuilt."""
+    tables = list(rows)
+    for row in tables:
+        if row.status == "failed":
+            return _Obstacle(told=f"has failed: {(row.reason or 'nobody knows why').rstrip('.')}", resume=row.name)
+        if row.status != "active":
+            return _Obstacle(told=f"is {row.status}", resume=row.name)
+    return _Obstacle(told="has no data yet") if all(row.freshness is None for row in tables) else None
+
+
+def _listed(tables: Iterable[str]) -> str:
+    return ", ".join(f"'{table}'" for table in tables)

@@ -25,6 +25,7 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
 from freshtide.core.tables import Feed
 from freshtide.feeds import FeedSet, retry_everywhere, verdicts
+from freshtide.observe import require_rebuildable
 from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
 from freshtide.runtime.outages import OutageListener, OutageWatch
@@ -46,16 +47,6 @@ class EngineReport:
     updates: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     """Tables that were given up, with the reason."""
-
-
-class NothingToRebuildError(FreshtideError):
-    """A table that cannot be rebuilt as it stands."""
-
-    def __init__(self, table: str, status: str) -> None:
-        if status == "active":
-            super().__init__(f"'{table}' has no data yet, so there is nothing to rebuild.")
-        else:
-            super().__init__(f"'{table}' is {status}.", way_out=f"Run `freshtide resume {table}` first.")
 
 
 class Engine:
@@ -256,6 +247,7 @@ class Engine:
         match request.kind:
             case RequestKind.PAUSE:
                 self._set_status(unit, "paused")
+                self._backfills.paused(unit)
                 self._events.put(TablePaused(table=unit))
                 return f"'{table}' is paused{self._with_the_others(table)}."
             case RequestKind.RESUME:
@@ -264,10 +256,8 @@ class Engine:
                 return f"'{table}' takes part again{self._with_the_others(table)}."
             case RequestKind.BACKFILL:
                 rows = self._catalog.tables.all()
-                able = [row.name for row in rows.values() if row.status == "active" and row.freshness is not None]
-                if table not in able:
-                    raise NothingToRebuildError(table, rows[table].status)
-                self._backfills.begin(request.id, table, able)
+                require_rebuildable(rows[table])
+                self._backfills.begin(request.id, table, rows)
                 self._events.put(RebuildRequested(table=unit))
         return None
 

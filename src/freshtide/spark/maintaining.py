@@ -49,6 +49,8 @@ class ViewMaintainer:
     def refresh(self, cut: int, *, definition: str, rebuild: bool) -> Snapshot:
         current = self._stored.snapshot
         number = (current.number if current else 0) + 1
+        # Before anybody asks what was revised: what lands in a source from here on is for the next update.
+        consumed = self._consumed()
         revised_from: int | None = None
         if current is None or current.freshness is None or rebuild or self._has_changed(current, definition):
             revised_from = BEGINNING if current is not None else None
@@ -70,7 +72,7 @@ class ViewMaintainer:
             freshness=cut,
             safe=cut,
             definition=definition,
-            sources=self._consumed(),
+            sources=consumed,
             revised_from=revised_from,
         )
         return self._stored.commit(
@@ -91,6 +93,8 @@ class ViewMaintainer:
         if current is None or current.freshness is None or rebuild or self._has_changed(current, definition):
             return None
         revised_from = self._revised(current, current.freshness)
+        if revised_from == BEGINNING:
+            return None
         freshness = current.freshness if revised_from is None else revised_from - 1
         return self._cuts.reads_from(self._table.name, freshness)
 
@@ -117,6 +121,8 @@ class ViewMaintainer:
         return {source: snapshot.number for source, snapshot in pinned.items() if snapshot is not None}
 
     def _increment(self, current: Snapshot, freshness: int, cut: int, revised_from: int | None) -> _NewRows:
+        if revised_from == BEGINNING:
+            return self._everything(cut)
         if revised_from is not None:
             # As if the table had only got to just before the revision.
             return self._open_partitions(current, revised_from - 1, cut)
