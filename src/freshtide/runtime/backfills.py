@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from freshtide.catalog import RequestQueue, TableRow
 from freshtide.core.graph import TableGraph
+from freshtide.runtime.owing import Owed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +107,10 @@ class Backfills:
     Requests come on another thread than the ends of updates.
     """
 
-    def __init__(self, graph: TableGraph, requests: RequestQueue) -> None:
+    def __init__(self, graph: TableGraph, requests: RequestQueue, owed: Owed) -> None:
         self._graph = graph
         self._requests = requests
+        self._owed = owed
         self._open: list[_Backfill] = []
         self._lock = threading.Lock()
 
@@ -149,7 +152,7 @@ class Backfills:
 
     def _finish(self, backfill: _Backfill, message: str, *, succeeded: bool) -> None:
         self._open.remove(backfill)
-        self._requests.finish(backfill.request_id, message, succeeded=succeeded)
+        self._owed.add(partial(self._requests.finish, backfill.request_id, message, succeeded=succeeded))
 
 
 def _obstacle(rows: Iterable[TableRow]) -> _Obstacle | None:

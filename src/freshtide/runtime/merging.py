@@ -14,6 +14,7 @@ from freshtide.core.tables import Column, Feed, SchemaChange, Table
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.integrity import put_aside_changed, require_files
 from freshtide.runtime.recovery import stream_row
+from freshtide.runtime.suspects import Suspects
 from freshtide.spark import UnreadableFilesError, UpdateExecutor
 
 
@@ -25,8 +26,15 @@ class UpdateTableWorker:
     """Brings update tables up to date."""
 
     def __init__(
-        self, executor: UpdateExecutor, *, feeds: Mapping[str, Feed], graph: TableGraph, catalog: Catalog
+        self,
+        executor: UpdateExecutor,
+        *,
+        feeds: Mapping[str, Feed],
+        graph: TableGraph,
+        catalog: Catalog,
+        suspects: Suspects,
     ) -> None:
+        self._suspects = suspects
         self._executor = executor
         self._feeds = feeds
         self._graph = graph
@@ -83,7 +91,8 @@ class UpdateTableWorker:
                 for file in self._catalog.files.pending(table.name)
                 if file.id in there and not stream.has_taken(file.id)
             ]
-            files = waiting[:FILES_AT_ONCE]
+            files = waiting[: self._suspects.most(table.name, FILES_AT_ONCE)]
+            self._suspects.takes(table.name, files)
             if not files:
                 return
             if put_aside_changed(files, self._catalog):
