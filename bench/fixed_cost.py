@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cProfile
 import pstats
-import queue
 import random
 import time
 from collections.abc import Callable
@@ -23,10 +22,9 @@ from freshtide.core.events import UpdateFailed
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import plan_load
 from freshtide.feeds import SettledFile, admit
+from freshtide.runtime.absences import Absences
 from freshtide.runtime.recovery import reconcile
-from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
-from freshtide.scheduling import RetryPolicy
 from freshtide.spark import start_session
 
 _ROWS = 2_000
@@ -65,14 +63,8 @@ class _Update:
             graph=project.graph,
             store=self._bench.store,
             catalog=self._bench.catalog,
+            absences=Absences(),
             clock=self._bench.clock,
-            surroundings=SurroundingsWatch(
-                [],
-                events=queue.SimpleQueue(),
-                tell=lambda _trouble, _told: None,
-                backoff=RetryPolicy(),
-                clock=self._bench.clock.onward,
-            ),
         )
 
     def new_file(self) -> Path:

@@ -43,7 +43,7 @@ from freshtide.project import (
     read_feed,
     settings_from,
 )
-from freshtide.runtime import EngineReport, OutageListener, Workbench, logging_to
+from freshtide.runtime import EngineReport, OutageListener, Workbench
 from freshtide.spark import AuditResult, DataFrame, Listener, SparkSession, run_query
 from freshtide.spark.flows import PACK_ROWS, FlowReport, Progress, run_flow
 
@@ -165,24 +165,20 @@ class Warehouse:
         once: bool = False,
         until: Callable[[], bool] | None = None,
         on_outage: OutageListener | None = None,
-        on_news: Callable[[str], None] | None = None,
     ) -> EngineReport:
         """Keep the warehouse fresh until `stop` is set or `until` says so.
 
-        `on_outage` is told, on another thread, when a feed falls silent for too long and when it is back. `on_news`
-        gets a sentence when an update fails, when a table is given up, and when all work has to wait and goes on again.
+        `on_outage` is told, on another thread, when a feed falls silent for too long and when it is back.
         """
         self._require_free()
-        with self.workbench.leased() as lease, logging_to(Places(self.project).log):
+        with self.workbench.leased() as lease:
 
             def is_over() -> bool:
                 lease.require()
                 return until is not None and until()
 
             engine = self.workbench.engine(once=once)
-            return engine.run(
-                stop=stop or threading.Event(), once=once, until=is_over, on_outage=on_outage, on_news=on_news
-            )
+            return engine.run(stop=stop or threading.Event(), once=once, until=is_over, on_outage=on_outage)
 
     def listen(self, table: str, listener: Listener) -> None:
         """Have a function called with the rows that each update brings into an update table or a latest view.
@@ -286,6 +282,14 @@ class Warehouse:
     def retry_file(self, path: str) -> str:
         """Take up a quarantined file again."""
         return self._ask(RequestKind.RETRY, path)
+
+    def skip_file(self, path: str) -> str:
+        """Go on without a file that is away."""
+        return self._ask(RequestKind.SKIP, path)
+
+    def accept_file(self, path: str) -> str:
+        """Let the content that a file has now take the place of what was registered, in all tables."""
+        return self._ask(RequestKind.ACCEPT, path)
 
     def _ask(self, kind: RequestKind, target: str) -> str:
         """Have something done, by the run that is going on or by a short one of our own."""

@@ -163,7 +163,7 @@ def test_a_committed_update_is_booked_with_its_files_and_leaves_a_pause_in_betwe
     update = catalog.updates.start(an_update())
     row = replace(catalog.tables.get("cpu"), number=1, version=0, freshness=90.0, safe=80.0, counts={"read": 6})
     catalog.tables.set_status("cpu", "paused")
-    catalog.book_update(row, update, file_ids=[file.id for file in files[:2]], rows=6, at=104.0)
+    catalog.book_update(row, update, files=files[:2], rows=6, at=104.0)
     assert catalog.files.loaded("cpu") == files[:2]
     assert catalog.files.pending("cpu") == files[2:]
     assert catalog.tables.get("cpu") == replace(row, status="paused")
@@ -217,3 +217,17 @@ def test_a_reason_may_quote_what_cannot_be_stored_as_text(catalog: Catalog) -> N
     catalog.tables.put(FULL)
     catalog.tables.set_status("cpu", "failed", "Found 'a\0b' and '\udcff'.")
     assert catalog.tables.get("cpu").reason == r"Found 'a\0b' and '\udcff'."
+
+
+def test_a_catalog_of_an_earlier_release_gains_the_columns_it_lacks(url: str) -> None:
+    earlier = Catalog.open(url)
+    file = earlier.files.register(a_file(), ["t"])
+    with earlier._engine.begin() as connection:  # As that release has left it.
+        connection.exec_driver_sql("ALTER TABLE loads DROP COLUMN sha256")
+        connection.exec_driver_sql("ALTER TABLE files DROP COLUMN unpacked")
+    earlier.close()
+    catalog = Catalog.open(url)
+    catalog.files.mark_loaded("t", [file.id], 1)
+    assert catalog.files.loaded("t") == [file]
+    assert catalog.files.outdated_tables() == set()
+    catalog.close()

@@ -93,12 +93,46 @@ def test_a_file_quarantined_after_it_was_announced_can_come_again(catalog: Catal
     assert catalog.files.loaded("a") == [mended]
 
 
-def test_an_id_is_never_given_twice(catalog: Catalog) -> None:
-    seen = set()
-    for size in range(5):
-        file = catalog.files.register(a_file(size=size, state=FileState.QUARANTINED), ["t"])
-        assert file.id not in seen
-        seen.add(file.id)
+def test_a_file_keeps_its_place_in_the_order_of_arrival_whatever_becomes_of_it(catalog: Catalog) -> None:
+    first = catalog.files.register(a_file(arrived_at=1.0, state=FileState.QUARANTINED), ["t"])
+    catalog.files.register(a_file("/in/b.csv"), ["t"])
+    mended = catalog.files.register(a_file(arrived_at=9.0, sha256="m" * 64), ["t"])
+    assert (mended.id, mended.arrived_at) == (first.id, 1.0)
+    assert paths(catalog.files.pending("t")) == ["/in/a.csv", "/in/b.csv"]
+
+
+def test_a_file_that_comes_again_is_pending_only_for_tables_that_have_not_loaded_it(catalog: Catalog) -> None:
+    file = catalog.files.register(a_file(), ["loaded", "waits"])
+    catalog.files.mark_loaded("loaded", [file.id], 1)
+    catalog.files.set_state(file.id, FileState.QUARANTINED, "unreadable")
+    assert catalog.files.contents("cpu", [file.sha256]) == {file.sha256: {file.path}}, "its rows are in a table"
+    again = catalog.files.register(a_file(), ["loaded", "waits", "new"])
+    assert catalog.files.loaded("loaded") == [again]
+    assert catalog.files.pending("loaded") == []
+    assert catalog.files.pending("waits") == catalog.files.pending("new") == [again]
+    assert catalog.files.outdated_tables() == set()
+
+
+def test_tables_that_have_loaded_content_that_was_corrected_are_known_until_they_have_the_new(catalog: Catalog) -> None:
+    old = catalog.files.register(a_file(sha256="a" * 64), ["t", "u"])
+    catalog.files.mark_loaded("t", [old.id], 1)
+    new = catalog.files.register(a_file(sha256="b" * 64), ["t", "u"])
+    assert catalog.files.outdated_tables() == {"t"}
+    catalog.files.mark_loaded("u", [old.id], 1, contents={old.id: old.sha256})
+    assert catalog.files.outdated_tables() == {"t", "u"}, "it was loading the old one when the new one came"
+    catalog.files.mark_loaded("u", [new.id], 2, contents={new.id: new.sha256})
+    assert catalog.files.outdated_tables() == {"t"}
+    catalog.files.register(a_file(sha256="a" * 64), ["t", "u"])
+    assert catalog.files.outdated_tables() == {"u"}
+
+
+def test_a_refusal_is_forgotten_when_the_file_comes_again(catalog: Catalog) -> None:
+    file = catalog.files.register(a_file(), ["t"])
+    for sha256 in ("b" * 64, "c" * 64):
+        catalog.files.register(a_file(sha256=sha256, state=FileState.REFUSED), ["t"])
+    assert [refused.sha256 for refused in catalog.files.in_state(FileState.REFUSED)] == ["c" * 64]
+    assert catalog.files.register(file, ["t"]) == file
+    assert catalog.files.in_state(FileState.REFUSED) == []
 
 
 def test_a_refused_file_does_not_push_a_quarantined_one_aside(catalog: Catalog) -> None:
@@ -129,7 +163,7 @@ def test_content_is_known_by_feed_as_long_as_it_holds_rows(catalog: Catalog) -> 
     hashes = [letter * 64 for letter in "fuebmx"]
     known = {letter: letter * 64 in catalog.files.contents("cpu", hashes) for letter in "fuebmx"}
     assert known == {"f": True, "u": True, "e": False, "b": False, "m": False, "x": False}
-    assert catalog.files.contents("disk", hashes) == set()
+    assert catalog.files.contents("disk", hashes) == {}
 
 
 def test_the_next_load_is_decided_by_the_first_files_due_and_what_could_hold_punctuation_back(

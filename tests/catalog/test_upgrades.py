@@ -22,10 +22,14 @@ _STARTS = 4
 
 
 def test_a_path_is_registered_once(catalog: Catalog) -> None:
-    catalog.files.register(a_file(), ["t"])
-    with pytest.raises(IntegrityError):
-        catalog.files.register(a_file(size=11), ["t"])
-    catalog.files.register(a_file(feed="disk"), ["d"])
+    first = catalog.files.register(a_file(), ["t"])
+    again = catalog.files.register(a_file(size=11), ["t"])
+    assert again.id == first.id
+    assert catalog.files.pending("t") == [again]
+    assert catalog.files.register(a_file(feed="disk"), ["d"]).id != first.id
+    with pytest.raises(IntegrityError), catalog._engine.begin() as connection:
+        # As another process does that has not seen it come.
+        connection.execute(insert(files).values(values_of(a_file(), files)))
 
 
 def test_refused_content_is_kept_beside_what_was_registered_and_only_the_newest(catalog: Catalog) -> None:
@@ -64,8 +68,8 @@ def test_a_catalog_of_an_earlier_version_keeps_what_it_knew_with_one_record_per_
         assert catalog.files.pending_counts() == {}
         (refused,) = catalog.files.in_state(FileState.REFUSED)
         assert (refused.path, refused.size, refused.reason) == ("/in/once", 20, "other content")
-        with pytest.raises(IntegrityError):
-            catalog.files.register(a_file("/in/twice"), ["a"])
+        with pytest.raises(IntegrityError), catalog._engine.begin() as connection:
+            connection.execute(insert(files).values(values_of(a_file("/in/twice"), files)))
     finally:
         catalog.close()
 

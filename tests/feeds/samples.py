@@ -65,6 +65,8 @@ class MemoryLedger:
 
     def __init__(self, files: Iterable[FeedFile] = ()) -> None:
         self.files = list(files)
+        self.loaded: set[str] = set()
+        """Paths that some table has loaded."""
 
     def register(self, files: Iterable[FeedFile]) -> None:
         self.files.extend(files)
@@ -76,12 +78,15 @@ class MemoryLedger:
             if file.feed == feed and file.path in paths and file.state is not FileState.REFUSED
         }
 
-    def contents(self, feed: str, hashes: Sequence[str]) -> set[str]:
-        return {
-            file.sha256
-            for file in self.files
-            if file.feed == feed and file.sha256 in hashes and file.state is FileState.READY and file.rows
-        }
+    def contents(self, feed: str, hashes: Sequence[str]) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for file in self.files:
+            if file.feed == feed and file.sha256 in hashes and file.state is FileState.READY and file.rows:
+                found.setdefault(file.sha256, set()).add(file.path)
+        return found
+
+    def loaded_paths(self, feed: str, paths: Sequence[str]) -> set[str]:
+        return {file.path for file in self.files if file.feed == feed} & self.loaded & set(paths)
 
 
 def polled(feeds: FeedSet, ledger: MemoryLedger, now: float = NOW) -> list[FeedFile]:

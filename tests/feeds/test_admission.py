@@ -10,7 +10,7 @@ import pytest
 
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Duplicates, FileFormat, SchemaChange
-from freshtide.feeds import NotQuarantinedError, VanishedFileError, admit, retry
+from freshtide.feeds import NotQuarantinedError, OtherContentError, VanishedFileError, admit, retry
 
 from .samples import NOW, MemoryLedger, make_feed, put, settled
 
@@ -32,23 +32,23 @@ def test_a_new_file_is_ready(tmp_path: Path) -> None:
     assert (file.feed, file.path, file.rows, file.arrived_at, file.reason) == ("cpu", str(path), 1, NOW, None)
 
 
-def test_a_known_file_that_was_only_touched_is_nothing(tmp_path: Path) -> None:
+def test_a_known_file_that_was_only_touched_is_what_it_was(tmp_path: Path) -> None:
     ledger, path = MemoryLedger(), put(tmp_path / "a.csv", CSV)
-    admitted(ledger, path)
+    known = admitted(ledger, path)
     put(path, CSV, at=NOW)
-    assert admit(make_feed(), settled(path), ledger, NOW) is None
+    assert admit(make_feed(), settled(path), ledger, NOW) == replace(known, modified_ns=path.stat().st_mtime_ns)
 
 
 def test_a_known_name_with_other_content_is_refused_with_the_way_out(tmp_path: Path) -> None:
     ledger, path = MemoryLedger(), put(tmp_path / "a.csv", CSV)
-    admitted(ledger, path)
+    known = admitted(ledger, path)
     put(path, CSV + "2024-05-02,a,1\n")
     refused = admitted(ledger, path)
     assert refused.state is FileState.REFUSED
     assert refused.reason is not None
-    assert "new name" in refused.reason
+    assert "freshtide feeds accept" in refused.reason
     put(path, CSV)
-    assert admit(make_feed(), settled(path), ledger, NOW) is None, "it is again what was registered"
+    assert admit(make_feed(), settled(path), ledger, NOW) == known, "it is again what was registered"
 
 
 def test_a_known_name_that_becomes_unreadable_is_refused_too(tmp_path: Path) -> None:
@@ -76,8 +76,20 @@ def test_an_unreadable_file_is_quarantined_until_it_changes(tmp_path: Path) -> N
     file = admitted(ledger, path)
     assert file.state is FileState.QUARANTINED
     assert "not valid utf-8" in (file.reason or "")
-    assert admit(make_feed(), settled(path), ledger, NOW) is None
+    assert admit(make_feed(), settled(path), ledger, NOW) == file
     assert admitted(ledger, put(path, CSV)).state is FileState.READY
+
+
+def test_mended_content_is_not_taken_where_a_table_has_loaded_what_was_there_before(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", CSV)
+    loaded = admitted(MemoryLedger(), path)
+    ledger = MemoryLedger([replace(loaded, state=FileState.QUARANTINED)])
+    ledger.loaded.add(str(path))
+    assert retry(make_feed(), str(path), ledger, NOW) == loaded, "it is what was loaded"
+    put(path, CSV + "2024-05-02,a,1\n")
+    with pytest.raises(OtherContentError, match="freshtide feeds accept"):
+        retry(make_feed(), str(path), ledger, NOW)
+    assert admitted(ledger, path).state is FileState.REFUSED
 
 
 def test_a_file_that_vanished_before_it_was_read_is_nothing(tmp_path: Path) -> None:

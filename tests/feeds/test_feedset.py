@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,7 +138,7 @@ def test_a_restart_without_them_registers_nothing_twice(tmp_path: Path) -> None:
     put(tmp_path / "landing/a.csv", HEADER + "2024-05-01,a,1\n")
     ledger = MemoryLedger()
     polled(FeedSet([make_feed()], tmp_path, ledger), ledger)
-    assert polled(FeedSet([make_feed()], tmp_path, ledger), ledger) == []
+    assert FeedSet([make_feed()], tmp_path, ledger).poll(NOW) == ledger.files, "it is what it was"
 
 
 def test_200_idle_feeds_cost_a_look_each(tmp_path: Path) -> None:
@@ -154,3 +156,42 @@ def test_200_idle_feeds_cost_a_look_each(tmp_path: Path) -> None:
 def test_a_feed_that_can_never_work_is_an_error_at_once(tmp_path: Path) -> None:
     with pytest.raises(FreshtideError, match="Supported"):
         FeedSet([make_feed(time_format="Q")], tmp_path, MemoryLedger())
+
+
+def opening_fails(monkeypatch: pytest.MonkeyPatch, path: Path, error: OSError) -> None:
+    """Let a file not be opened."""
+    real = Path.open
+
+    def failing(self: Path, *options: Any, **more: Any) -> Any:
+        if self == path:
+            raise error
+        return real(self, *options, **more)
+
+    monkeypatch.setattr(Path, "open", failing)
+
+
+def test_a_file_that_is_away_while_it_is_inspected_is_found_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put(tmp_path / "landing/a.csv", HEADER + "2024-05-01,a,1\n")
+    feeds, ledger = FeedSet([make_feed()], tmp_path, MemoryLedger()), MemoryLedger()
+    with monkeypatch.context() as gone:
+        opening_fails(gone, path, FileNotFoundError(errno.ENOENT, "No such file or directory"))
+        assert polled(feeds, ledger) == []
+        assert feeds.settling, "it is worth another look"
+    found = [file for later in (1, 2) for file in polled(feeds, ledger, NOW + later)]
+    assert [file.path for file in found] == [str(path)]
+
+
+def test_a_disk_that_does_not_answer_is_told_and_is_no_fault_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put(tmp_path / "landing/a.csv", HEADER + "2024-05-01,a,1\n")
+    feeds, ledger = FeedSet([make_feed()], tmp_path, MemoryLedger()), MemoryLedger()
+    with monkeypatch.context() as broken:
+        opening_fails(broken, path, OSError(errno.ESTALE, "Stale file handle"))
+        assert polled(feeds, ledger) == []
+        assert "Stale file handle" in str(feeds.faults)
+    found = [file for later in (1, 2) for file in polled(feeds, ledger, NOW + later)]
+    assert [file.state for file in found] == [FileState.READY]
+    assert feeds.faults == {}

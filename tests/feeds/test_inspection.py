@@ -46,6 +46,7 @@ def test_a_csv_file_is_hashed_counted_named_and_timed(tmp_path: Path) -> None:
         rows=2,
         columns=("time", "host", "load"),
         timestamp=parse_instant("2024-05-01T12:00:05Z"),
+        unpacked=len(CSV),
     )
 
 
@@ -312,3 +313,24 @@ def test_columns_of_json_come_from_the_first_thousand_records(tmp_path: Path) ->
     lines = [json.dumps({"time": "2024-05-01"})] * 1_000 + [json.dumps({"late": 1})]
     found = inspected(put(tmp_path / "a.json", "\n".join(lines)), format=FileFormat.JSON)
     assert (found.rows, found.columns) == (1_001, ("time",))
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_not_taken_unless_the_feed_says_so(tmp_path: Path) -> None:
+    text = b"time,host,load\n" + b"2024-05-01T12:00:00Z,a,1\n" * 100_000
+    path = put(tmp_path / "a.csv.gz", gzip.compress(text))
+    with pytest.raises(UnreadableFileError, match="set its `max_size`"):
+        inspected(path, max_size=1_000_000)
+    found = inspected(path, max_size=3_000_000)
+    assert inspected(path) == found, "a few megabytes hurt nobody"
+    assert (found.rows, found.unpacked) == (100_000, len(text))
+    with pytest.raises(UnreadableFileError, match="100,000 rows, and feed 'cpu' takes 1,000"):
+        inspected(path, max_size=3_000_000, max_rows=1_000)
+
+
+def test_parquet_with_many_rows_in_few_bytes_is_not_even_read(tmp_path: Path) -> None:
+    time = pa.repeat(pa.scalar(1_714_564_800_000_000, pa.timestamp("us", "UTC")), 10_000_000)
+    path = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"time": time}), path, compression="zstd", write_statistics=False)
+    with pytest.raises(UnreadableFileError, match=r"10,000,000 rows.*max_size"):
+        inspected(path, format=FileFormat.PARQUET)
+    assert inspected(path, format=FileFormat.PARQUET, max_size=80_000_000).unpacked == 80_000_000

@@ -162,7 +162,7 @@ def test_a_folder_that_is_removed_and_comes_back_with_other_files_is_found_again
     assert names(watcher, NOW) == []
     put(first)
     put(tmp_path / "in/a/2.csv")
-    assert names(watcher, NOW) == ["2.csv"], "the first is the same as before"
+    assert names(watcher, NOW) == ["1.csv", "2.csv"], "whether the first is what it was, its content tells"
 
 
 class FlickeringDisk(CountingDisk):
@@ -183,7 +183,7 @@ def test_a_folder_that_is_replaced_between_two_looks_is_found_again(tmp_path: Pa
     watcher = FolderWatcher(make_feed(path="in/**/*.csv"), tmp_path, disk=disk)
     assert names(watcher, NOW) == ["1.csv"]
     disk.gone = str(tmp_path / "in/a")
-    assert names(watcher, NOW) == []
+    assert names(watcher, NOW) == ["1.csv"], "it may be another: its content tells"
     put(tmp_path / "in/a/2.csv")
     aged(tmp_path / "in", NOW)  # removing and making a folder modifies its parent
     assert names(watcher, NOW) == ["2.csv"]
@@ -196,19 +196,20 @@ def test_a_loop_of_links_does_not_hang(tmp_path: Path) -> None:
     assert names(watch(make_feed(path="in/**/*.csv"), tmp_path), NOW) == ["1.csv"]
 
 
-def test_a_linked_folder_is_followed(tmp_path: Path) -> None:
+def test_a_linked_folder_is_followed_where_the_feed_allows_it(tmp_path: Path) -> None:
     put(tmp_path / "elsewhere/1.csv")
     (tmp_path / "in").mkdir()
     (tmp_path / "in/link").symlink_to(tmp_path / "elsewhere")
-    assert names(watch(make_feed(path="in/**/*.csv"), tmp_path), NOW) == ["1.csv"]
+    assert names(watch(make_feed(path="in/**/*.csv", follow_links=True), tmp_path), NOW) == ["1.csv"]
 
 
 def test_a_link_counts_once_its_target_is_there(tmp_path: Path) -> None:
     (tmp_path / "landing").mkdir()
-    (tmp_path / "landing/a.csv").symlink_to(tmp_path / "target")
+    (tmp_path / "landing/a.csv").symlink_to(tmp_path / "landing/target")
     watcher = watch(make_feed(), tmp_path)
     assert names(watcher, NOW) == []
-    put(tmp_path / "target")
+    assert not watcher.settling, "nobody knows whether it ever comes"
+    put(tmp_path / "landing/target")
     assert names(watcher, NOW) == ["a.csv"]
 
 
@@ -322,3 +323,57 @@ def test_punctuation_files_are_told_apart(tmp_path: Path) -> None:
         found = watch(make_feed(punctuation=glob), tmp_path).poll(NOW)
         assert [Path(file.path).name for file in found if file.is_punctuation] == [expected]
         assert "a.csv" in [Path(file.path).name for file in found if not file.is_punctuation]
+
+
+def test_a_link_out_of_the_feeds_folder_is_not_followed_and_told(tmp_path: Path) -> None:
+    secret = put(tmp_path / "secret.csv")
+    (tmp_path / "elsewhere").mkdir()
+    put(tmp_path / "elsewhere/b.csv")
+    own = put(tmp_path / "landing/own.csv")
+    (tmp_path / "landing/a.csv").symlink_to(secret)
+    (tmp_path / "landing/folder").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "landing/inside.csv").symlink_to(own)
+    watcher = FolderWatcher(make_feed(path="landing/**/*.csv"), tmp_path)
+    assert [Path(file.path).name for file in watcher.poll(NOW)] == ["inside.csv", "own.csv"]
+    told = [problem.message for problem in watcher.problems]
+    assert len(told) == 2
+    assert str(secret) in told[0]
+    assert all("follow_links: true" in message for message in told)
+    assert not watcher.settling
+    trusting = FolderWatcher(make_feed(path="landing/**/*.csv", follow_links=True), tmp_path)
+    assert len(trusting.poll(NOW)) == 4
+
+
+def test_a_feed_whose_folder_lies_behind_a_link_is_watched_like_any_other(tmp_path: Path) -> None:
+    put(tmp_path / "mounted/a.csv")
+    (tmp_path / "landing").symlink_to(tmp_path / "mounted")
+    watcher = FolderWatcher(make_feed(), tmp_path)
+    assert len(watcher.poll(NOW)) == 1
+    assert watcher.problems == ()
+
+
+def test_what_has_left_its_folder_is_forgotten(tmp_path: Path) -> None:
+    folder = tmp_path / "landing"
+    known = {str(folder / f"{number}.csv"): (1, 1) for number in range(1_000)}
+    put(folder / "a.csv")
+    watcher = FolderWatcher(make_feed(), tmp_path, known=known)
+    for number in range(1_000, 1_050):
+        path = put(folder / f"{number}.csv")
+        aged(folder, NOW + number)
+        assert watcher.poll(NOW)
+        path.unlink()
+        aged(folder, NOW + number + 0.5)
+        watcher.poll(NOW)
+    held = [value for value in vars(watcher).values() if isinstance(value, dict | list | set)]
+    assert max(map(len, held)) <= 2
+
+
+def test_a_file_that_could_not_be_read_is_handed_out_again(tmp_path: Path) -> None:
+    path = put(tmp_path / "landing/a.csv")
+    watcher = FolderWatcher(make_feed(), tmp_path)
+    (first,) = watcher.poll(NOW)
+    watcher.again(str(path), NOW, fault="the disk does not answer")
+    assert [problem.message for problem in watcher.problems] == ["Feed 'cpu': the disk does not answer"]
+    assert watcher.settling
+    assert [file for later in (1, 2) for file in watcher.poll(NOW + later)] == [first]
+    assert watcher.problems == ()

@@ -37,11 +37,11 @@ class Shop:
             self.lose_catalog()
         self.warehouse = Warehouse(root, spark=spark, poll="20ms", **({"catalog": GIVEN} if GIVEN else {}), **settings)
 
-    def events(self, name: str, **settings: Any) -> None:
-        """Declare a feed of CSV events in landing/<name>/ and a base table of the same rows."""
+    def events(self, name: str, *, properties: str = "", **settings: Any) -> None:
+        """Declare a feed of CSV events in landing/<name>/ and a base table of the same rows, with more `properties`."""
         given = {"path": f"landing/{name}/*", "format": "csv", "schema": EVENTS, "time_column": "ts"}
         self.warehouse.feed(f"{name}_feed", **{**given, "settle": "renamed", "period": "10s", **settings})
-        self.warehouse.sql(f"CREATE STREAMING TABLE {name} AS SELECT * FROM STREAM {name}_feed")
+        self.warehouse.sql(f"CREATE STREAMING TABLE {name} {properties} AS SELECT * FROM STREAM {name}_feed")
 
     def view(self, name: str, query: str, **properties: str) -> None:
         listed = ", ".join(f"'{key}'='{value}'" for key, value in properties.items())

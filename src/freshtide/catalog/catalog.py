@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, false, update
+from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from freshtide.catalog.faults import FeedFaults
@@ -16,20 +16,20 @@ from freshtide.catalog.groups import GroupCosts
 from freshtide.catalog.leases.database import CatalogSeat
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import RequestQueue
-from freshtide.catalog.schema import requests
 from freshtide.catalog.streams import UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog
 from freshtide.catalog.upgrades import bring_up_to_date
 from freshtide.catalog.urls import parse_url, with_patience
-from freshtide.core.errors import FreshtideError, SurroundingsError
+from freshtide.core.errors import FreshtideError
+from freshtide.core.files import FeedFile
 
 # How long processes that use the same SQLite file wait for each other.
 _PATIENCE = 30.0
 _LOOK_AGAIN = 0.01
 
 
-class CatalogError(SurroundingsError):
+class CatalogError(FreshtideError):
     """A catalog that cannot be opened or has gone away."""
 
     def __init__(self, url: URL, reason: object) -> None:
@@ -88,17 +88,13 @@ class Catalog:
         missing = parsed.get_backend_name() == "sqlite" and parsed.database and not Path(parsed.database).exists()
         return cls.open("sqlite://" if missing else url)
 
-    def book_update(self, row: TableRow, update_id: int, *, file_ids: Iterable[int], rows: int, at: float) -> None:
+    def book_update(self, row: TableRow, update_id: int, *, files: Iterable[FeedFile], rows: int, at: float) -> None:
         """Write down a committed update: the table's progress, the files it loaded and the update itself, at once."""
+        contents = {file.id: file.sha256 for file in files}
         with self._engine.begin() as connection:
-            self.files.mark_loaded(row.name, file_ids, row.number, within=connection)
+            self.files.mark_loaded(row.name, contents, row.number, contents=contents, within=connection)
             self.tables.advance(row, within=connection)
             self.updates.finish(update_id, at=at, freshness=row.freshness, rows=rows, within=connection)
-
-    def require_answer(self) -> None:
-        """Raise a CatalogError unless the database takes what is written."""
-        with self._engine.begin() as connection:
-            connection.execute(update(requests).where(false()).values(done=True))
 
     def last_sign_of_life(self) -> float | None:
         """When a run last wrote something down, as far as can be told."""
@@ -120,11 +116,10 @@ def _engine(url: URL) -> Engine:
         engine = create_engine(with_patience(url), pool_pre_ping=True)
 
     @event.listens_for(engine, "handle_error")
-    def _explain(context: ExceptionContext) -> BaseException | None:
+    def _explain(context: ExceptionContext) -> None:
         """Whoever was using the catalog when it went away hears so in words."""
-        if context.is_disconnect or isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
-            return CatalogError(url, context.original_exception)
-        return None
+        if isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
+            context.chained_exception = CatalogError(url, context.original_exception)
 
     return engine
 

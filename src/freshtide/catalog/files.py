@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import (
     Connection,
     Engine,
+    Select,
     and_,
-    delete,
+    case,
     func,
     insert,
     or_,
@@ -19,17 +19,16 @@ from sqlalchemy import (
 )
 
 from freshtide.catalog.refusals import Refusals
-from freshtide.catalog.rows import file_of, values_of
-from freshtide.catalog.schema import feed_columns, files, loads, refusals
+from freshtide.catalog.registering import note_other_contents, portions, write_arrivals, write_loaded
+from freshtide.catalog.rows import file_of
+from freshtide.catalog.schema import feed_columns, files, loads
 from freshtide.catalog.transactions import transaction
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.files import DATA, LOADABLE, FeedFile, FileState
 from freshtide.core.health import Arrival
+from freshtide.core.loads import Promise
 from freshtide.core.tables import Column
 
-_LOADABLE = (FileState.READY, FileState.PUNCTUATION)
-# Databases limit how many values a statement may name.
-_PORTION = 1_000
-ValueT = TypeVar("ValueT")
+_LOADED = select(loads.c.file_id).where(loads.c.number.is_not(None))
 
 
 class FileLedger:
@@ -44,38 +43,16 @@ class FileLedger:
         return self.register_all([(file, tuple(tables))])[0]
 
     def register_all(self, arrivals: Sequence[tuple[FeedFile, tuple[str, ...]]]) -> list[FeedFile]:
-        """Remember files in one transaction; their ids follow the order given.
+        """Remember files in one transaction; the ids of those that are new follow the order given.
 
-        What was refused has no id: it is kept beside the record of its path.
+        What was refused has no id: it is kept beside the record of its path, until the file comes again.
         """
         refused = [file for file, _ in arrivals if file.state is FileState.REFUSED]
         admitted = [(file, tables) for file, tables in arrivals if file.state is not FileState.REFUSED]
         with self._engine.begin() as connection:
             self.refusals.put(refused, within=connection)
-            registered = self._admit(admitted, connection) if admitted else []
+            registered = write_arrivals(connection, admitted) if admitted else []
         return [*registered, *refused]
-
-    def _admit(self, arrivals: Sequence[tuple[FeedFile, tuple[str, ...]]], connection: Connection) -> list[FeedFile]:
-        _drop_old_selves(connection, [file for file, _ in arrivals])
-        ids = connection.scalars(
-            insert(files).returning(files.c.id, sort_by_parameter_order=True),
-            [values_of(file, files) for file, _ in arrivals],
-        ).all()
-        registered = [replace(file, id=number) for (file, _), number in zip(arrivals, ids, strict=True)]
-        pending = [
-            {"table_name": table, "file_id": file.id, "number": None}
-            for file, (_, tables) in zip(registered, arrivals, strict=True)
-            if file.state in _LOADABLE
-            for table in tables
-        ]
-        if pending:
-            connection.execute(insert(loads), pending)
-        return registered
-
-    def correct(self, file_id: int, file: FeedFile) -> None:
-        """Let a record say what a file has turned out to be; which tables have loaded it stays as it is."""
-        with self._engine.begin() as connection:
-            connection.execute(update(files).where(files.c.id == file_id).values(values_of(file, files)))
 
     def by_path(self, feed: str, path: str) -> FeedFile | None:
         """The record of a path: what it was registered with, whatever was refused since."""
@@ -84,21 +61,35 @@ class FileLedger:
     def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
         """The record of each path; paths nobody has heard of are left out."""
         found: dict[str, FeedFile] = {}
-        for some in _portions(paths):
+        for some in portions(paths):
             query = select(files).where(files.c.feed == feed, files.c.path.in_(some))
             found.update((file.path, file) for file in self._select(query))
         return found
 
-    def contents(self, feed: str, hashes: Sequence[str]) -> set[str]:
-        """Those of these hashes under which a file with rows is loaded or to be loaded."""
-        found: set[str] = set()
-        for some in _portions(hashes):
-            query = select(files.c.sha256).where(
+    def contents(self, feed: str, hashes: Sequence[str]) -> dict[str, set[str]]:
+        """Those of these hashes under which files with rows are loaded or to be loaded, with their paths.
+
+        A file that a table has loaded counts even if it was put aside since.
+        """
+        found: dict[str, set[str]] = {}
+        for some in portions(hashes):
+            query = select(files.c.sha256, files.c.path).where(
                 files.c.feed == feed,
                 files.c.sha256.in_(some),
-                files.c.state == FileState.READY,
+                or_(files.c.state.in_(DATA), files.c.id.in_(_LOADED)),
+                files.c.state != FileState.PUNCTUATION,
                 files.c.rows.is_distinct_from(0),
             )
+            with self._engine.connect() as connection:
+                for row in connection.execute(query):
+                    found.setdefault(row.sha256, set()).add(row.path)
+        return found
+
+    def loaded_paths(self, feed: str, paths: Sequence[str]) -> set[str]:
+        """Those of these paths that some table has loaded."""
+        found: set[str] = set()
+        for some in portions(paths):
+            query = select(files.c.path).where(files.c.feed == feed, files.c.path.in_(some), files.c.id.in_(_LOADED))
             with self._engine.connect() as connection:
                 found.update(connection.scalars(query))
         return found
@@ -115,7 +106,7 @@ class FileLedger:
         query = (
             select(files)
             .join(loads, and_(loads.c.file_id == files.c.id, loads.c.table_name == table))
-            .where(loads.c.number.is_(None), files.c.state.in_(_LOADABLE))
+            .where(loads.c.number.is_(None), files.c.state.in_(LOADABLE))
             .order_by(files.c.id)
         )
         return self._select(query)
@@ -131,13 +122,28 @@ class FileLedger:
             .join(loads, and_(loads.c.file_id == files.c.id, loads.c.table_name == table))
             .where(loads.c.number.is_(None))
         )
-        data = waiting.where(files.c.state == FileState.READY)
+        data = waiting.where(files.c.state.in_(DATA))
         in_order = (files.c.timestamp.is_not(None), files.c.timestamp, files.c.path)
         due = or_(files.c.timestamp.is_(None), files.c.timestamp <= upto)
         first = self._select(data.where(due).order_by(*in_order).limit(most))
         others = data.where(files.c.id.not_in([file.id for file in first])).order_by(files.c.id).limit(1)
         punctuation = waiting.where(files.c.state == FileState.PUNCTUATION)
         return [*first, *self._select(others), *self._select(punctuation.order_by(files.c.id))]
+
+    def held_up(self, table: str, waiting: Sequence[FeedFile]) -> dict[int, Promise]:
+        """Of files that wait for a table, those before which it has loaded others that arrived later, by id.
+
+        With what the files that arrived before each of them had promised, loaded or not.
+        """
+        last = select(loads.c.file_id).where(loads.c.table_name == table, loads.c.number.is_not(None))
+        with self._engine.connect() as connection:
+            newest = connection.scalar(last.order_by(loads.c.file_id.desc()).limit(1))
+            held = [file for file in waiting if newest is not None and file.id < newest]
+            if not held:
+                return {}
+            before = _over_earlier_files(held[0].feed, upto=max(file.id for file in held))
+            found = {row.id: row for row in connection.execute(before)}
+        return {file.id: Promise(data=found[file.id].data, punctuation=found[file.id].punctuation) for file in held}
 
     def pending_stamps(self, table: str, *, upto: float | None = None) -> set[float | None]:
         """The time stamps of what is pending, and None if something has no time stamp."""
@@ -146,7 +152,7 @@ class FileLedger:
             select(stamp)
             .distinct()
             .join(loads, and_(loads.c.file_id == files.c.id, loads.c.table_name == table))
-            .where(loads.c.number.is_(None), files.c.state.in_(_LOADABLE))
+            .where(loads.c.number.is_(None), files.c.state.in_(LOADABLE))
         )
         if upto is not None:
             query = query.where(or_(stamp.is_(None), stamp <= upto))
@@ -157,11 +163,22 @@ class FileLedger:
         query = (
             select(loads.c.table_name, func.count())
             .join(files, files.c.id == loads.c.file_id)
-            .where(loads.c.number.is_(None), files.c.state.in_(_LOADABLE))
+            .where(loads.c.number.is_(None), files.c.state.in_(LOADABLE))
             .group_by(loads.c.table_name)
         )
         with self._engine.connect() as connection:
             return {row[0]: row[1] for row in connection.execute(query)}
+
+    def awaited(self) -> dict[str, str]:
+        """By table the first file, in the order in which they are loaded, that it waits for because it is away."""
+        query = (
+            select(loads.c.table_name, files.c.path)
+            .join(files, files.c.id == loads.c.file_id)
+            .where(loads.c.number.is_(None), files.c.state == FileState.AWAY)
+            .order_by(files.c.timestamp.is_(None), files.c.timestamp.desc(), files.c.path.desc())
+        )
+        with self._engine.connect() as connection:
+            return {row.table_name: row.path for row in connection.execute(query)}
 
     def loaded(self, table: str) -> list[FeedFile]:
         """Files that the table has loaded, in the order of their arrival."""
@@ -185,25 +202,39 @@ class FileLedger:
             return int(count), int(rows)
 
     def mark_loaded(
-        self, table: str, file_ids: Iterable[int], number: int, *, within: Connection | None = None
+        self,
+        table: str,
+        file_ids: Iterable[int],
+        number: int,
+        *,
+        contents: Mapping[int, str] | None = None,
+        within: Connection | None = None,
     ) -> None:
+        """The table has loaded these files; `contents` are the hashes of what it has loaded, by file."""
         with transaction(self._engine, within) as connection:
-            for some in _portions(list(file_ids)):
-                connection.execute(
-                    update(loads).where(loads.c.table_name == table, loads.c.file_id.in_(some)).values(number=number)
-                )
+            for some in portions(list(file_ids)):
+                write_loaded(connection, table, some, number)
+            note_other_contents(connection, table, contents or {})
+
+    def outdated_tables(self) -> set[str]:
+        """Tables that have loaded a file whose content was corrected since."""
+        query = select(loads.c.table_name).distinct().where(loads.c.sha256.is_not(None), loads.c.number.is_not(None))
+        with self._engine.connect() as connection:
+            return set(connection.scalars(query))
 
     def unload_after(self, table: str, number: int) -> None:
         """Make pending again what updates beyond a number had loaded."""
         with self._engine.begin() as connection:
             connection.execute(
-                update(loads).where(loads.c.table_name == table, loads.c.number > number).values(number=None)
+                update(loads)
+                .where(loads.c.table_name == table, loads.c.number > number)
+                .values(number=None, sha256=None)
             )
 
     def adopt(self, table: str, feed: str) -> None:
         """Make every file of a feed pending for a table that has not heard of it."""
         known = select(loads.c.file_id).where(loads.c.table_name == table)
-        missing = select(files.c.id).where(files.c.feed == feed, files.c.state.in_(_LOADABLE), files.c.id.not_in(known))
+        missing = select(files.c.id).where(files.c.feed == feed, files.c.state.in_(LOADABLE), files.c.id.not_in(known))
         with self._engine.begin() as connection:
             ids = [row.id for row in connection.execute(missing)]
             if ids:
@@ -216,6 +247,13 @@ class FileLedger:
         with self._engine.begin() as connection:
             connection.execute(update(files).where(files.c.id == file_id).values(state=state, reason=reason))
 
+    def note_standing(self, file_ids: Sequence[int], state: FileState, reason: str | None) -> None:
+        """How files that are to be loaded were found, unless somebody has said something else about them meanwhile."""
+        for some in portions(file_ids):
+            with self._engine.begin() as connection:
+                waiting = (files.c.id.in_(some), files.c.state.in_(DATA))
+                connection.execute(update(files).where(*waiting).values(state=state, reason=reason))
+
     def in_state(self, *states: FileState, feed: str | None = None) -> list[FeedFile]:
         query = select(files).where(files.c.state.in_(states)).order_by(files.c.id)
         found = self._select(query if feed is None else query.where(files.c.feed == feed))
@@ -223,14 +261,12 @@ class FileLedger:
 
     def latest(self, feed: str, count: int) -> list[FeedFile]:
         """The files of a feed that came last and could be loaded, in the order of their arrival."""
-        query = select(files).where(files.c.feed == feed, files.c.state.in_(_LOADABLE)).order_by(files.c.id.desc())
+        query = select(files).where(files.c.feed == feed, files.c.state.in_(LOADABLE)).order_by(files.c.id.desc())
         return self._select(query.limit(count))[::-1]
 
     def arrivals(self, feed: str, count: int) -> list[Arrival]:
         """When the data files of a feed that came last arrived and how they are stamped, in the order of arrival."""
-        query = select(files.c.arrived_at, files.c.timestamp).where(
-            files.c.feed == feed, files.c.state == FileState.READY
-        )
+        query = select(files.c.arrived_at, files.c.timestamp).where(files.c.feed == feed, files.c.state.in_(DATA))
         with self._engine.connect() as connection:
             rows = connection.execute(query.order_by(files.c.id.desc()).limit(count)).all()
         return [Arrival(at=row.arrived_at, timestamp=row.timestamp) for row in reversed(rows)]
@@ -260,7 +296,7 @@ class FileLedger:
 
     def latest_timestamp(self, feed: str, *, arrived_by: float | None = None) -> float | None:
         """The largest time stamp that any loadable file of the feed carries, or any that had come by a moment."""
-        query = select(func.max(files.c.timestamp)).where(files.c.feed == feed, files.c.state.in_(_LOADABLE))
+        query = select(func.max(files.c.timestamp)).where(files.c.feed == feed, files.c.state.in_(LOADABLE))
         if arrived_by is not None:
             query = query.where(files.c.arrived_at <= arrived_by)
         with self._engine.connect() as connection:
@@ -287,19 +323,16 @@ class FileLedger:
             return [file_of(row) for row in connection.execute(query).mappings()]
 
 
-def _drop_old_selves(connection: Connection, arrived: Sequence[FeedFile]) -> None:
-    """A quarantined file that comes again, mended, takes the place of its old self."""
-    for feed in {file.feed for file in arrived}:
-        for some in _portions([file.path for file in arrived if file.feed == feed]):
-            query = select(files.c.id).where(
-                files.c.feed == feed, files.c.path.in_(some), files.c.state == FileState.QUARANTINED
-            )
-            old = connection.scalars(query).all()
-            if old:
-                connection.execute(delete(loads).where(loads.c.file_id.in_(old)))
-                connection.execute(delete(files).where(files.c.id.in_(old)))
-                connection.execute(delete(refusals).where(refusals.c.feed == feed, refusals.c.path.in_(some)))
+def _over_earlier_files(feed: str, *, upto: int) -> Select[Any]:
+    """For each file of a feed up to one: the newest time stamps of data and punctuation that arrived before it."""
 
+    def newest(states: Sequence[FileState]) -> Any:
+        stamp = case((files.c.state.in_(states), files.c.timestamp))
+        return func.max(stamp).over(order_by=files.c.id, rows=(None, -1))
 
-def _portions(values: Sequence[ValueT]) -> Iterator[Sequence[ValueT]]:
-    return (values[start : start + _PORTION] for start in range(0, len(values), _PORTION))
+    query = select(
+        files.c.id,
+        newest(DATA).label("data"),
+        newest([FileState.PUNCTUATION]).label("punctuation"),
+    )
+    return query.where(files.c.feed == feed, files.c.id <= upto)

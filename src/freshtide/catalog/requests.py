@@ -23,11 +23,20 @@ class RequestKind(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     RETRY = "retry"
+    """Take up a file that was put aside."""
+    SKIP = "skip"
+    """Go on without a file that is away."""
+    ACCEPT = "accept"
+    """Let the new content of a file take the place of the old."""
+
+    @property
+    def is_about_a_file(self) -> bool:
+        return self in (RequestKind.RETRY, RequestKind.SKIP, RequestKind.ACCEPT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Something to do, for a table (or a file, with RETRY)."""
+    """Something to do, for a table or a file."""
 
     id: int
     kind: RequestKind

@@ -58,6 +58,7 @@ files = Table(
     Column("rows", BigInteger),
     Column("columns", JSON),
     Column("reason", _Sentence),
+    Column("unpacked", BigInteger),
     Index("files_once_by_path", "feed", "path", unique=True),
     Index("files_by_content", "feed", "sha256"),
     Index("files_by_state", "feed", "state"),
@@ -87,8 +88,10 @@ loads = Table(
     Column("table_name", String(255), primary_key=True),
     Column("file_id", _Id, primary_key=True, autoincrement=False),
     Column("number", BigInteger),
+    Column("sha256", String(64)),
     Index("loads_by_number", "table_name", "number"),
-    comment="Which table has loaded which file with which update; number is null while it is pending.",
+    comment="Which table has loaded which file with which update; number is null while it is pending, "
+    "sha256 names the content that was loaded if it is another than the registered one.",
 )
 
 tables = Table(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Engine, Index, delete, func, insert, inspect, select, text
+from typing import Any
+
+from sqlalchemy import Column, Connection, Engine, Index, delete, func, insert, inspect, select, text
 from sqlalchemy.engine.reflection import Inspector
-from sqlalchemy.schema import CreateIndex
+from sqlalchemy.schema import CreateColumn, CreateIndex
 
 from freshtide.catalog.refusals import Refusals
 from freshtide.catalog.rows import file_of
@@ -23,6 +25,8 @@ def bring_up_to_date(engine: Engine) -> None:
     with engine.begin() as connection:
         _wait_for_turn(connection)
         metadata.create_all(connection)
+        for column in _missing_columns(inspect(connection)):
+            _add(column, connection)
         for index in _missing_indexes(inspect(connection)):
             if index.name == "files_once_by_path":
                 _keep_one_record_per_path(connection)
@@ -31,7 +35,25 @@ def bring_up_to_date(engine: Engine) -> None:
 
 
 def _is_complete(found: Inspector) -> bool:
-    return set(metadata.tables) <= set(found.get_table_names()) and not _missing_indexes(found)
+    there = set(metadata.tables) <= set(found.get_table_names())
+    return there and not _missing_indexes(found) and not _missing_columns(found)
+
+
+def _missing_columns(found: Inspector) -> list[Column[Any]]:
+    there = {(key[1], column["name"]) for key, columns in found.get_multi_columns().items() for column in columns}
+    return [
+        column
+        for table in metadata.tables.values()
+        for column in table.columns
+        if (table.name, column.name) not in there
+    ]
+
+
+def _add(column: Column[Any], connection: Connection) -> None:
+    """It can be null, so that the rows that are there stay valid."""
+    table = connection.dialect.identifier_preparer.format_table(column.table)
+    declared = CreateColumn(column).compile(dialect=connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {declared}")
 
 
 def _missing_indexes(found: Inspector) -> list[Index]:

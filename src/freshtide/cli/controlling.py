@@ -14,11 +14,13 @@ from freshtide.cli.output import JsonOption, console, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.clock import SystemClock
 from freshtide.core.errors import RunFailedError
-from freshtide.feeds import retry_everywhere, verdicts
+from freshtide.feeds import retry_everywhere, skip_everywhere, verdicts
 from freshtide.observe import Places, require_rebuildable
 from freshtide.project import Project
 
 _ANSWER_WITHIN = 30.0
+# Tables are rebuilt for these.
+_TAKE_A_RUN = (RequestKind.BACKFILL, RequestKind.ACCEPT)
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +46,7 @@ def backfill(table: str, project: ProjectOption = HERE, as_json: JsonOption = Fa
 def ask(folder: Path, kind: RequestKind, target: str) -> str:
     """Have something done, by the run that is going on or here."""
     with looking_at(folder) as (project, catalog):
-        if kind is not RequestKind.RETRY:
+        if not kind.is_about_a_file:
             target = project.graph[target].name
         if kind is RequestKind.BACKFILL:
             # Nobody should wait for Spark, or for a run, to hear that it was in vain.
@@ -53,9 +55,11 @@ def ask(folder: Path, kind: RequestKind, target: str) -> str:
             return _ask_the_run(project, catalog, kind, target)
         if kind is RequestKind.RETRY:
             return _retry_here(project, catalog, target)
-        if kind is not RequestKind.BACKFILL:
+        if kind is RequestKind.SKIP:
+            return _skip_here(catalog, target)
+        if kind not in _TAKE_A_RUN:
             return _set_aside(project, catalog, kind, target)
-    return _backfill_here(project, target)
+    return _run_here(project, kind, target)
 
 
 def _ask_the_run(project: Project, catalog: Catalog, kind: RequestKind, target: str) -> str:
@@ -63,8 +67,8 @@ def _ask_the_run(project: Project, catalog: Catalog, kind: RequestKind, target: 
     tables = 1 + len(project.graph.dependents(target)) if kind is RequestKind.BACKFILL else 1
     with _progress() as progress:
         progress.add_task(f"{kind} {target}, {tables} table{'s' if tables > 1 else ''}", total=None)
-        # A backfill takes as long as it takes; anything else is a matter of the run's next look.
-        longest = None if kind is RequestKind.BACKFILL else _ANSWER_WITHIN
+        # A rebuild takes as long as it takes; anything else is a matter of the run's next look.
+        longest = None if kind in _TAKE_A_RUN else _ANSWER_WITHIN
         request = catalog.requests.wait_for(number, longest=longest)
     if not request.succeeded:
         raise RunFailedError(request.message or f"{kind} {target} failed.")
@@ -90,12 +94,20 @@ def _retry_here(project: Project, catalog: Catalog, path: str) -> str:
     return verdicts(again)
 
 
-def _backfill_here(project: Project, table: str) -> str:
+def _skip_here(catalog: Catalog, path: str) -> str:
+    """Let the next run go on without the file."""
+    skipped = skip_everywhere(path, catalog.files)
+    for file in skipped:
+        catalog.files.set_state(file.id, file.state, file.reason)
+    return verdicts(skipped)
+
+
+def _run_here(project: Project, kind: RequestKind, target: str) -> str:
     from freshtide.warehouse import Warehouse
 
     with _progress() as progress, Warehouse.of_project(project) as warehouse:
-        progress.add_task(f"backfill {table}", total=None)
-        return warehouse.backfill(table)
+        progress.add_task(f"{kind} {target}", total=None)
+        return warehouse.backfill(target) if kind is RequestKind.BACKFILL else warehouse.accept_file(target)
 
 
 def _progress() -> Progress:

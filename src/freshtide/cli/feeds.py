@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,8 +16,9 @@ from freshtide.cli.output import JsonOption, console, duration, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.clock import SystemClock
 from freshtide.core.errors import RunFailedError
-from freshtide.core.files import FileState
+from freshtide.core.files import LOADABLE, FileState
 from freshtide.core.instants import format_instant
+from freshtide.feeds import CHANGED, PUT_ASIDE
 from freshtide.observe import (
     FeedHealth,
     FeedReport,
@@ -32,6 +34,14 @@ _COLOURS = {
     HealthState.UNHEALTHY: "yellow",
     HealthState.OUTAGE: "red",
     HealthState.UNKNOWN: "dim",
+}
+
+# Beside those that can be loaded.
+_COUNTED = {
+    "Away": FileState.AWAY,
+    "Duplicates": FileState.DUPLICATE,
+    "Refused": FileState.REFUSED,
+    "Quarantined": FileState.QUARANTINED,
 }
 
 app = typer.Typer(help="Show the feeds and what is wrong with their files.", invoke_without_command=True)
@@ -51,13 +61,23 @@ def feeds(context: typer.Context, project: ProjectOption = HERE, as_json: JsonOp
         print_json(feeds_json(reports, healths))
         return
     shown = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("Feed", "Health", "Period", "Loadable", "Duplicates", "Refused", "Quarantined", "Newest timestamp"):
+    for name in (
+        "Feed",
+        "Health",
+        "Period",
+        "Loadable",
+        "Away",
+        "Duplicates",
+        "Refused",
+        "Quarantined",
+        "Newest timestamp",
+    ):
         shown.add_column(name, justify="left" if name in {"Feed", "Health", "Newest timestamp"} else "right")
     for report in reports:
         files = report.files
-        loadable = files.get(FileState.READY, 0) + files.get(FileState.PUNCTUATION, 0)
+        loadable = sum(files.get(state, 0) for state in LOADABLE)
         latest = "–" if report.latest_timestamp is None else format_instant(report.latest_timestamp)
-        others = (files.get(state, 0) for state in (FileState.DUPLICATE, FileState.REFUSED, FileState.QUARANTINED))
+        others = (files.get(state, 0) for state in _COUNTED.values())
         health = healths[report.name]
         state = f"[{_COLOURS[health.state]}]{health.state}[/{_COLOURS[health.state]}]"
         period = duration(health.rhythm.rhythm.period if health.rhythm else None)
@@ -89,6 +109,9 @@ def _health_story(health: FeedHealth, now: float, *, run_going_on: bool) -> Iter
         yield f"[dim]{escape(outage_story(health.feed, health.last_outage, now))}[/dim]"
 
 
+FilesArgument = Annotated[list[str], typer.Argument(help="Paths of files, or the ends of them.")]
+
+
 @app.command()
 def retry(
     files: Annotated[list[str] | None, typer.Argument(help="Paths of quarantined files.", show_default="all")] = None,
@@ -96,18 +119,45 @@ def retry(
     feed: Annotated[str | None, typer.Option(help="Only files of this feed.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take up quarantined files again, after they or the feed's declaration have been mended."""
+    """Take up quarantined or skipped files again, after they or the feed's declaration have been mended."""
+    states = PUT_ASIDE if files else (FileState.QUARANTINED,)
+    _ask_for_each(project, RequestKind.RETRY, files or [], states, feed=feed, as_json=as_json)
+
+
+@app.command()
+def skip(files: FilesArgument, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """Go on without files that are away; `retry` takes them up again."""
+    _ask_for_each(project, RequestKind.SKIP, files, (FileState.AWAY,), as_json=as_json)
+
+
+@app.command()
+def accept(files: FilesArgument, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """Take files with the content that they have now: it replaces the old in all tables and views."""
+    _ask_for_each(project, RequestKind.ACCEPT, files, CHANGED, as_json=as_json)
+
+
+def _ask_for_each(
+    project: Path,
+    kind: RequestKind,
+    files: Sequence[str],
+    states: Sequence[FileState],
+    *,
+    feed: str | None = None,
+    as_json: bool,
+) -> None:
+    """Ask for something for those of the files in these states that are named, or for all of them."""
     with looking_at(project) as (_, catalog):
-        known = catalog.files.in_state(FileState.QUARANTINED, feed=feed)
-    chosen = [file.path for file in known if not files or any(f"/{file.path}".endswith(f"/{name}") for name in files)]
+        known = dict.fromkeys(file.path for file in catalog.files.in_state(*states, feed=feed))
+    chosen = [path for path in known if not files or any(f"/{path}".endswith(f"/{name}") for name in files)]
+    named = " or ".join(states)
     if files and not chosen:
-        message = f"None of these is quarantined: {', '.join(files)}."
+        message = f"None of these is {named}: {', '.join(files)}."
         raise RunFailedError(message, way_out="`freshtide feeds` lists them.")
-    answers = {path: ask(project, RequestKind.RETRY, path) for path in chosen}
+    answers = {path: ask(project, kind, path) for path in chosen}
     if as_json:
         print_json(answers)
         return
     for answer in answers.values():
         console.print(escape(answer), soft_wrap=True)
     if not answers:
-        console.print("Nothing is quarantined.")
+        console.print(f"Nothing is {named}.")

@@ -85,13 +85,15 @@ def status(
 
 def _print_status(now: WarehouseStatus, bounds: Mapping[str, KeptBound], healths: Iterable[FeedHealth]) -> None:
     console.print(status_table(now, width=console.width, bounds=bounds))
-    if now.surroundings is not None:
-        console.print(f"[red]●[/red] {escape(now.surroundings.story(now.at))}", soft_wrap=True)
     for kept in (bounds[table.name] for table in now.tables if table.name in bounds):
         if kept.is_broken:
             most, bound = duration(kept.observed), duration(kept.bound)
             told = f"'{kept.table}' got {most} stale, and {bound} were promised. {' '.join(kept.defects)}"
             console.print(f"[red]●[/red] {escape(told)}", soft_wrap=True)
+    for table in now.tables:
+        if table.waits_for is not None:
+            told = f"'{table.name}' waits for {table.waits_for}, which is away."
+            console.print(f"[yellow]●[/yellow] {escape(told)}", soft_wrap=True)
     if now.trouble:
         console.print(f"[yellow]{now.trouble}: `freshtide feeds` tells why.[/yellow]")
     for health in healths:

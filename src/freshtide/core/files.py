@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+# What gzip makes of text, roughly.
+_GZIP_RATIO = 6
+
 
 class FileState(StrEnum):
     READY = "ready"
@@ -17,6 +20,16 @@ class FileState(StrEnum):
     """A known name with other content: left alone and reported."""
     QUARANTINED = "quarantined"
     """It cannot be read: kept aside with the reason until it is retried."""
+    AWAY = "away"
+    """Registered to be loaded, and not there when it was its turn: its tables wait for it."""
+    SKIPPED = "skipped"
+    """Left out because the user said so."""
+
+
+LOADABLE = (FileState.READY, FileState.AWAY, FileState.PUNCTUATION)
+"""What tables are to load, or have loaded."""
+DATA = (FileState.READY, FileState.AWAY)
+"""The part of it that has rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +52,12 @@ class FeedFile:
     columns: tuple[str, ...] | None = None
     """Column names the file itself carries, in its order; None where it carries none."""
     reason: str | None = None
+    unpacked: int | None = None
+    """Bytes of its rows once unpacked, roughly, as found on arrival."""
+
+    @property
+    def weight(self) -> int:
+        """Bytes of text, roughly, where it is not known what it unpacks to."""
+        if self.unpacked is not None:
+            return self.unpacked
+        return max(0, self.size) * (_GZIP_RATIO if self.path.endswith(".gz") else 1)

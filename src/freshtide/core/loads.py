@@ -3,15 +3,17 @@
 Whether a row is late must not hang on how files happen to be batched: each file is judged as if it had been loaded
 by itself, after the files before it. A feed that declares neither lateness nor punctuation is taken to be in order;
 rows that come out of order all the same are never late: they go into the table, and what was built on it is revised.
-Instants are whole microseconds.
+What was held up by us (a file that was away or put aside, a table that was paused) is held to no more than what had
+been promised when it arrived. Instants are whole microseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.files import DATA, FeedFile, FileState
 from freshtide.core.instants import micros
 from freshtide.core.tables import Feed
 
@@ -32,11 +34,21 @@ class LoadPlan:
     punctuation: tuple[FeedFile, ...]
     freshness: int | None
     safe: int | None
+    is_cut: bool = False
+    """Whether more is due than it takes at once."""
 
     @property
     def files(self) -> tuple[FeedFile, ...]:
         """All that the load takes in, punctuation included."""
         return tuple(item.file for item in self.items) + self.punctuation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What the files that arrived before some file had promised, in seconds: their newest time stamps."""
+
+    data: float | None
+    punctuation: float | None
 
 
 def plan_load(
@@ -47,25 +59,30 @@ def plan_load(
     freshness: int | None,
     safe: int | None,
     most: int | None = None,
+    held_up: Mapping[int, Promise] | None = None,
 ) -> LoadPlan:
     """Order the pending files stamped up to `upto`, `most` of them, and follow freshness and safe freshness.
 
-    Files without a time stamp come first: they hold no row that could be too early. A punctuation counts
-    once every file that arrived before it is loaded; files that arrived after it are held to it from the start.
+    Files without a time stamp come first: they hold no row that could be too early. A file that is away holds back
+    all that come after it: freshness passes nothing by. A punctuation counts once every file that arrived before it is
+    loaded; files that arrived after it are held to it from the start. `held_up` are files before which others were
+    loaded that arrived after them, by id, with what had been promised when they arrived.
     """
-    pending = sorted(pending, key=lambda file: (file.timestamp is not None, _stamp(file), file.path))
-    data = [file for file in pending if file.state is FileState.READY and _is_due(file, upto)][:most]
+    pending = in_order(pending)
+    there = list(takewhile(lambda file: file.state is not FileState.AWAY, due(pending, upto)))
+    data = there[:most]
     taken = {file.id for file in data}
-    left_out = (file.id for file in pending if file.state is FileState.READY and file.id not in taken)
+    left_out = (file.id for file in pending if file.state in DATA and file.id not in taken)
     first_left_out = min(left_out, default=None)
     marks = [file for file in pending if file.state is FileState.PUNCTUATION]
     punctuation = tuple(mark for mark in marks if first_left_out is None or mark.id < first_left_out)
     lateness = _lateness(feed)
     items = []
     for file in data:
-        promised = [_stamp(mark) for mark in marks if mark.id < file.id]
-        late_upto = _latest([safe, *promised]) if _can_be_late(feed) else None
-        items.append(LoadItem(file=file, late_upto=late_upto))
+        promised = _latest([safe, *(_stamp(mark) for mark in marks if mark.id < file.id)])
+        if held_up and file.id in held_up:
+            promised = _earliest(promised, _promised(held_up[file.id], lateness))
+        items.append(LoadItem(file=file, late_upto=promised if _can_be_late(feed) else None))
         if file.timestamp is not None:
             freshness = _latest([freshness, _stamp(file)])
             if lateness is not None and freshness is not None:
@@ -76,7 +93,24 @@ def plan_load(
         punctuation=punctuation,
         freshness=_latest([freshness, *counted]),
         safe=_latest([safe, *counted]),
+        is_cut=len(data) < len(there),
     )
+
+
+def in_order(files: Iterable[FeedFile]) -> list[FeedFile]:
+    """Files in the order in which they are loaded."""
+    return sorted(files, key=lambda file: (file.timestamp is not None, _stamp(file), file.path))
+
+
+def due(files: Iterable[FeedFile], upto: float | None) -> list[FeedFile]:
+    """Those with rows that are stamped up to a moment."""
+    return [file for file in files if file.state in DATA and _is_due(file, upto)]
+
+
+def _promised(promise: Promise, lateness: int | None) -> int | None:
+    """Up to where dependents could have been told that nothing is missing, by then."""
+    data = None if promise.data is None or lateness is None else micros(promise.data) - lateness
+    return _latest([data, None if promise.punctuation is None else micros(promise.punctuation)])
 
 
 def _can_be_late(feed: Feed) -> bool:
@@ -100,3 +134,8 @@ def _stamp(file: FeedFile) -> int:
 
 def _latest(instants: Iterable[int | None]) -> int | None:
     return max((instant for instant in instants if instant is not None), default=None)
+
+
+def _earliest(one: int | None, other: int | None) -> int | None:
+    """None is before everything."""
+    return None if one is None or other is None else min(one, other)

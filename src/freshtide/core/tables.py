@@ -108,6 +108,11 @@ class Feed:
     """How much older than its arrival the time stamp of a file may be."""
     duplicates: Duplicates = Duplicates.SKIP
     on_schema_change: SchemaChange = SchemaChange.FAIL
+    follow_links: bool = False
+    """Whether links that lead out of the feed's folder are followed."""
+    max_size: int | None = None
+    """Bytes that a file may hold, unpacked; None: what the machine can be expected to cope with."""
+    max_rows: int | None = None
     header: bool = True
     delimiter: str = ","
     quote: str = '"'

@@ -6,25 +6,27 @@ the catalog keeps: ready to be loaded, a punctuation, a duplicate, refused for h
 quarantined with a reason. A FeedSet does all of it for the feeds of a project. Nothing in here reads a clock.
 """
 
-from freshtide.feeds.admission import Ledger, admit, retry
+from freshtide.feeds.admission import PUT_ASIDE, Ledger, admit, retry
 from freshtide.feeds.disk import Disk, LocalDisk
 from freshtide.feeds.errors import (
     NamePatternError,
     NotQuarantinedError,
+    OtherContentError,
     TimeFormatError,
     UnreadableFileError,
     VanishedFileError,
 )
 from freshtide.feeds.feedset import FeedSet
-from freshtide.feeds.globs import landing_folders
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
-from freshtide.feeds.quarantine import retry_everywhere, verdicts
+from freshtide.feeds.quarantine import CHANGED, accept_everywhere, retry_everywhere, skip_everywhere, verdicts
 from freshtide.feeds.records import record_lines
 from freshtide.feeds.settling import Signature
 from freshtide.feeds.timeformats import check_time_format, parser
 from freshtide.feeds.watching import FolderWatcher, SettledFile
 
 __all__ = [
+    "CHANGED",
+    "PUT_ASIDE",
     "Disk",
     "FeedSet",
     "FolderWatcher",
@@ -33,20 +35,22 @@ __all__ = [
     "LocalDisk",
     "NamePatternError",
     "NotQuarantinedError",
+    "OtherContentError",
     "SettledFile",
     "Signature",
     "TimeFormatError",
     "UnreadableFileError",
     "VanishedFileError",
+    "accept_everywhere",
     "admit",
     "check_feed",
     "check_time_format",
     "inspect",
-    "landing_folders",
     "parser",
     "read_punctuation",
     "record_lines",
     "retry",
     "retry_everywhere",
+    "skip_everywhere",
     "verdicts",
 ]

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
 from typing import Protocol
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.files import LOADABLE, FeedFile, FileState
 from freshtide.core.tables import Duplicates, Feed, FileFormat, SchemaChange
 from freshtide.feeds.disk import Disk, LocalDisk
-from freshtide.feeds.errors import NotQuarantinedError, UnreadableFileError, VanishedFileError
+from freshtide.feeds.errors import (
+    NotQuarantinedError,
+    OtherContentError,
+    UnreadableFileError,
+    VanishedFileError,
+)
 from freshtide.feeds.globs import is_punctuation
 from freshtide.feeds.inspection import Inspection, inspect
+from freshtide.feeds.links import OwnFolders
 from freshtide.feeds.watching import SettledFile
 
 Findings = Inspection | UnreadableFileError
+PUT_ASIDE = (FileState.QUARANTINED, FileState.SKIPPED)
+"""What waits for the user to take it up again."""
 
 
 class Ledger(Protocol):
@@ -24,8 +34,12 @@ class Ledger(Protocol):
         """The newest record of each path that was not refused; unknown paths are left out."""
         ...
 
-    def contents(self, feed: str, hashes: Sequence[str]) -> set[str]:
-        """Those of the hashes under which a READY file with rows is registered in the feed."""
+    def contents(self, feed: str, hashes: Sequence[str]) -> Mapping[str, set[str]]:
+        """Those of the hashes under which files with rows are loaded or to be loaded in the feed, with their paths."""
+        ...
+
+    def loaded_paths(self, feed: str, paths: Sequence[str]) -> set[str]:
+        """Those of the paths that some table has loaded."""
         ...
 
 
@@ -35,25 +49,57 @@ def admit(feed: Feed, settled: SettledFile, ledger: Ledger, now: float) -> FeedF
 
 
 def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
-    """Judge a quarantined file again, even if only the feed's declaration has changed since."""
+    """Judge a file that was put aside again, even if only the feed's declaration has changed since."""
     known = ledger.by_paths(feed.name, [path]).get(path)
-    if known is None or known.state is not FileState.QUARANTINED:
+    if known is None or known.state not in PUT_ASIDE:
         standing = "is not known" if known is None else f"is {known.state}"
         raise NotQuarantinedError(
             f"{path} {standing} in feed '{feed.name}': there is nothing to retry.",
             way_out="Quarantined files are listed by `freshtide feeds`.",
         )
+    settled = _as_it_lies(feed, path, disk or LocalDisk())
+    found = examine(feed, settled)
+    if found.sha256 != known.sha256 and ledger.loaded_paths(feed.name, [path]):
+        raise OtherContentError(
+            f"{path} has other content than some tables have loaded from it.",
+            way_out=f"`freshtide feeds accept {path}` lets the new content take the place of the old everywhere.",
+        )
+    return _judge_as_new(feed, settled, found, ledger, now)
+
+
+def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
+    """Take a file as it is now, whatever was registered under its name, because the user says so."""
+    settled = _as_it_lies(feed, path, disk or LocalDisk())
+    if settled.is_punctuation:
+        raise OtherContentError(
+            f"{path} is punctuation: what it has promised stays promised.", way_out="Each promise is a new file."
+        )
+    found = examine(feed, settled)
+    if isinstance(found, UnreadableFileError):
+        raise found
+    known = ledger.by_paths(feed.name, [path]).get(path)
+    if known is not None and known.sha256 == found.sha256 and known.state in LOADABLE:
+        return _seen_again(known, settled)
+    judged = _judge_as_new(feed, settled, found, ledger, now)
+    if judged.state is not FileState.READY:
+        raise OtherContentError(f"{path} cannot be taken as it is now. {judged.reason}")
+    return judged
+
+
+def _as_it_lies(feed: Feed, path: str, disk: Disk) -> SettledFile:
     try:
-        seen = (disk or LocalDisk()).look(path)
+        seen = disk.look(path)
     except FileNotFoundError:
         raise VanishedFileError(f"{path} is no longer there.", way_out="Put it back, then retry.") from None
-    settled = SettledFile(
+    target = None if feed.follow_links else disk.link_target(path)
+    if target is not None and target not in OwnFolders([str(PurePath(path).parent)]):
+        raise UnreadableFileError(f"{path} is a link that leads out of its folder, to {target}: it is not followed.")
+    return SettledFile(
         path=path,
         size=seen.st_size,
         modified_ns=seen.st_mtime_ns,
         is_punctuation=is_punctuation(feed, path),
     )
-    return _judge_as_new(feed, settled, examine(feed, settled), ledger, now)
 
 
 def examine(feed: Feed, settled: SettledFile) -> Findings:
@@ -70,10 +116,22 @@ def judge(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now
         return None
     known = ledger.by_paths(feed.name, [settled.path]).get(settled.path)
     if known is not None and known.sha256 == found.sha256 and found.sha256:
-        return None  # touched, or seen again after a restart
-    if known is not None and known.state is not FileState.QUARANTINED:
+        # Touched, put back as it was, or seen again after a restart: it is what it was.
+        return _seen_again(known, settled)
+    if known is not None and _stays_as_it_was(known, ledger):
         return _file(feed, settled, found, FileState.REFUSED, now=now, reason=_changed_in_place(settled))
     return _judge_as_new(feed, settled, found, ledger, now)
+
+
+def _seen_again(known: FeedFile, settled: SettledFile) -> FeedFile:
+    """The record of a file that is what it was, with its id: that tells that nothing is new but its time."""
+    return replace(known, size=settled.size, modified_ns=settled.modified_ns)
+
+
+def _stays_as_it_was(known: FeedFile, ledger: Ledger) -> bool:
+    """Whether new content under a known name would be at odds with what was registered, and loaded, before."""
+    is_put_aside = known.state is FileState.QUARANTINED
+    return not is_put_aside or bool(ledger.loaded_paths(known.feed, [known.path]))
 
 
 def _judge_as_new(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now: float) -> FeedFile:
@@ -85,7 +143,8 @@ def _judge_as_new(feed: Feed, settled: SettledFile, found: Findings, ledger: Led
     if fault is not None:
         return _file(feed, settled, found, FileState.QUARANTINED, now=now, reason=fault)
     # A file without rows is the producer saying "nothing happened": each counts, alike as they are.
-    if feed.duplicates is Duplicates.SKIP and found.has_rows and ledger.contents(feed.name, [found.sha256]):
+    alike = ledger.contents(feed.name, [found.sha256]).get(found.sha256, set())
+    if feed.duplicates is Duplicates.SKIP and found.has_rows and alike - {settled.path}:
         reason = "The same content has arrived before under another name."
         return _file(feed, settled, found, FileState.DUPLICATE, now=now, reason=reason)
     return _file(feed, settled, found, FileState.READY, now=now)
@@ -122,8 +181,9 @@ def column_fault(feed: Feed, columns: tuple[str, ...] | None) -> str | None:
 def _changed_in_place(settled: SettledFile) -> str:
     name = settled.path.rpartition("/")[2]
     return (
-        f"'{name}' arrived before with other content, and was changed in place since. What was registered "
-        "stays as it was. Give the new file a new name."
+        f"'{name}' arrived before with other content, and was changed in place since. What was registered stays as it "
+        f"was. `freshtide feeds accept {settled.path}` lets the new content take the place of the old; what comes in "
+        "addition to it needs a name of its own."
     )
 
 
@@ -153,5 +213,6 @@ def _file(
         timestamp=inspected.timestamp if inspected else None,
         rows=inspected.rows if inspected else None,
         columns=inspected.columns if inspected else None,
+        unpacked=inspected.unpacked if inspected else None,
         reason=reason,
     )

@@ -16,6 +16,8 @@ class Content:
     rows: int
     columns: tuple[str, ...] | None
     latest: float | None = None
+    unpacked: int | None = None
+    """Bytes of its rows in memory, roughly, where the file tells; of text as many as there are."""
 
 
 class LatestTime:

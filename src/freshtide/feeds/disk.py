@@ -1,8 +1,9 @@
-"""The two questions a watcher asks the file system, behind a seam so that tests can count them."""
+"""The questions a watcher asks the file system, behind a seam so that tests can count them."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Protocol
 
 
@@ -15,6 +16,10 @@ class Disk(Protocol):
         """Size, times and kind of what a path leads to, through links."""
         ...
 
+    def link_target(self, path: str) -> str | None:
+        """Where a path leads if it is a link, through all links; None if it is none."""
+        ...
+
 
 class LocalDisk:
     """The mounted file systems."""
@@ -25,3 +30,6 @@ class LocalDisk:
     def look(self, path: str) -> os.stat_result:
         # A Path per look would double the cost of watching: looks are most of what an idle watcher does.
         return os.stat(path)  # noqa: PTH116
+
+    def link_target(self, path: str) -> str | None:
+        return os.path.realpath(path) if Path(path).is_symlink() else None

@@ -21,7 +21,20 @@ class UnreadableFileError(FreshtideError):
 
 
 class VanishedFileError(UnreadableFileError):
-    """A file that was taken away between being seen and being read: no arrival, and no fault either."""
+    """A file that was taken away between being seen and being read: no arrival yet, and no fault either."""
+
+
+class UnreachableFileError(VanishedFileError):
+    """A file that is there and that the disk does not hand out: that says nothing about the file."""
+
+
+def unread(path: str, error: OSError) -> UnreadableFileError:
+    """What it means for a file that it cannot be opened or read."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return VanishedFileError(f"{path} is no longer there.")
+    if isinstance(error, PermissionError | IsADirectoryError):
+        return UnreadableFileError(f"The file cannot be opened: {error.strerror or error}.")
+    return UnreachableFileError(f"{path} cannot be read: {error.strerror or error}.")
 
 
 class TimeFormatError(FreshtideError):
@@ -34,3 +47,7 @@ class NamePatternError(FreshtideError):
 
 class NotQuarantinedError(FreshtideError):
     """A file was to be retried that does not wait for it."""
+
+
+class OtherContentError(FreshtideError):
+    """A file was to be taken up whose content is not what was loaded from it."""

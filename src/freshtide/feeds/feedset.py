@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from freshtide.core.errors import Problem, SurroundingsError
+from freshtide.core.errors import Problem
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Feed
 from freshtide.feeds.admission import Findings, Ledger, judge
 from freshtide.feeds.disk import Disk
-from freshtide.feeds.errors import UnreadableFileError
+from freshtide.feeds.errors import UnreachableFileError, UnreadableFileError, VanishedFileError
 from freshtide.feeds.inspection import check_feed
 from freshtide.feeds.reading import Examined, Reading, is_quick, read
 from freshtide.feeds.settling import Signature
-from freshtide.feeds.watching import FolderWatcher
+from freshtide.feeds.watching import FolderWatcher, SettledFile
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,8 +103,6 @@ class FeedSet:
             try:
                 found = self._poll_one(watched, now, now if steady is None else steady)
                 watched.fault = None
-            except SurroundingsError:
-                raise  # The ledger cannot be asked, which is no feed's fault: what was read waits.
             except Exception as error:  # one bad feed must not stop the others: its files wait, it is reported
                 watched.fault = Problem(
                     message=f"Feed '{watched.feed.name}' could not be polled: {error!r}.",
@@ -116,7 +114,11 @@ class FeedSet:
     def _poll_one(self, watched: _Watched, now: float, steady: float) -> list[FeedFile]:
         feed = watched.feed
         for settled, found in self._read(watched, now, steady):
-            watched.waiting[settled.path] = settled, found
+            if isinstance(found, VanishedFileError):
+                fault = found.message if isinstance(found, UnreachableFileError) else None
+                watched.watcher.again(settled.path, steady, fault=fault)
+            else:
+                watched.waiting[settled.path] = settled, found
         # The oldest of equal files is the original, the others are its duplicates.
         examined = sorted(watched.waiting.values(), key=lambda pair: (_timestamp(pair[1]), pair[0].path))
         batch = _Batch(self._ledger, feed, examined)
@@ -130,12 +132,18 @@ class FeedSet:
             settled = watched.watcher.poll(now, steady=steady)
             if is_quick(settled):
                 return [read(watched.feed, file) for file in settled]
-            watched.reading = Reading(watched.feed, settled, self._room)
+            watched.reading = Reading(watched.feed, self._news(watched.feed, settled), self._room)
         found = watched.reading.found
         if found is None:
             return []
         watched.reading = None
         return found
+
+    def _news(self, feed: Feed, settled: list[SettledFile]) -> list[SettledFile]:
+        """Without what is known just so: all files of a folder come again when its mount was away for a moment."""
+        known = self._ledger.by_paths(feed.name, [file.path for file in settled])
+        signatures = {path: (file.size, file.modified_ns) for path, file in known.items()}
+        return [file for file in settled if signatures.get(file.path) != (file.size, file.modified_ns)]
 
 
 class _Batch:
@@ -143,21 +151,26 @@ class _Batch:
 
     def __init__(self, ledger: Ledger, feed: Feed, examined: list[Examined]) -> None:
         self._known = ledger.by_paths(feed.name, [settled.path for settled, _ in examined])
-        self._contents = ledger.contents(feed.name, [found.sha256 for _, found in examined if found.sha256])
+        self._contents = dict(ledger.contents(feed.name, [found.sha256 for _, found in examined if found.sha256]))
+        quarantined = [path for path, file in self._known.items() if file.state is FileState.QUARANTINED]
+        self._loaded = ledger.loaded_paths(feed.name, quarantined)
         self.files: list[FeedFile] = []
 
     def by_paths(self, _feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
         return {path: self._known[path] for path in paths if path in self._known}
 
-    def contents(self, _feed: str, hashes: Sequence[str]) -> set[str]:
-        return self._contents.intersection(hashes)
+    def contents(self, _feed: str, hashes: Sequence[str]) -> dict[str, set[str]]:
+        return {sha256: self._contents[sha256] for sha256 in hashes if sha256 in self._contents}
+
+    def loaded_paths(self, _feed: str, paths: Sequence[str]) -> set[str]:
+        return self._loaded.intersection(paths)
 
     def add(self, file: FeedFile | None) -> None:
         if file is None:
             return
         self.files.append(file)
         if file.state is FileState.READY and file.rows:
-            self._contents.add(file.sha256)
+            self._contents.setdefault(file.sha256, set()).add(file.path)
 
 
 def _timestamp(found: Findings | FeedFile) -> float:

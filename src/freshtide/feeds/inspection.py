@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from freshtide.core.errors import FreshtideError, TimestampError
@@ -12,9 +12,10 @@ from freshtide.core.instants import parse_instant, seconds
 from freshtide.core.tables import Feed, FileFormat, TimestampFrom
 from freshtide.feeds.content import Content, LatestTime
 from freshtide.feeds.csvfiles import read_csv
-from freshtide.feeds.errors import UnreadableFileError
+from freshtide.feeds.errors import UnreadableFileError, VanishedFileError
 from freshtide.feeds.filenames import name_pattern
 from freshtide.feeds.jsonfiles import read_json
+from freshtide.feeds.limits import limits_of
 from freshtide.feeds.parquetfiles import check_magic, read_parquet
 from freshtide.feeds.rawfiles import RawFile
 from freshtide.feeds.timeformats import check_time_format
@@ -37,6 +38,7 @@ class Inspection:
     rows: int
     columns: tuple[str, ...] | None
     timestamp: float | None
+    unpacked: int | None = None
 
     @property
     def has_rows(self) -> bool:
@@ -61,6 +63,7 @@ def inspect(feed: Feed, settled: SettledFile) -> Inspection:
         rows=content.rows,
         columns=content.columns,
         timestamp=timestamp,
+        unpacked=content.unpacked,
     )
 
 
@@ -111,6 +114,8 @@ def _opened(settled: SettledFile) -> Iterator[RawFile]:
     with RawFile(settled.path) as raw:
         try:
             yield raw
+        except VanishedFileError:
+            raise
         except UnreadableFileError as error:
             raise error.with_sha256(_sha256_if_possible(raw)) from error
 
@@ -147,7 +152,11 @@ def _content(feed: Feed, settled: SettledFile, raw: RawFile) -> Content:
         return read_parquet(feed, settled.path, with_latest=with_latest)
     latest = LatestTime(feed.time_format) if with_latest else None
     read = read_csv if feed.format is FileFormat.CSV else read_json
-    return read(feed, raw, latest)
+    limits = limits_of(feed, packed=settled.size if raw.name.endswith(".gz") else None)
+    raw.hold_to(limits)
+    content = read(feed, raw, latest)
+    limits.check(size=raw.unpacked, rows=content.rows)
+    return replace(content, unpacked=raw.unpacked)
 
 
 def _punctuation(raw: RawFile) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,10 +13,12 @@ import pyarrow.parquet as pq
 
 from freshtide.core.tables import Feed
 from freshtide.feeds.content import Content, LatestTime
-from freshtide.feeds.errors import UnreadableFileError
+from freshtide.feeds.errors import UnreadableFileError, unread
+from freshtide.feeds.limits import limits_of
 from freshtide.feeds.timeformats import epoch_instant, instant_of, is_epoch
 
 _MAGIC = b"PAR1"
+_BYTES_PER_VALUE = 8
 _MICROS_PER_DAY = 86_400_000_000
 _TO_MICROS: dict[str, Callable[[int], int]] = {
     "s": lambda value: value * 1_000_000,
@@ -32,11 +35,23 @@ def read_parquet(feed: Feed, path: str, *, with_latest: bool) -> Content:
     try:
         with pq.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
+            rows, unpacked = file.metadata.num_rows, _unpacked(file.metadata)
+            limits_of(feed, packed=Path(path).stat().st_size).check(size=unpacked, rows=rows)
             wanted = with_latest and names.count(feed.time_column) == 1
             latest = _latest(feed, file) if wanted else None
-            return Content(rows=file.metadata.num_rows, columns=names, latest=latest)
+            return Content(rows=rows, columns=names, latest=latest, unpacked=unpacked)
     except (pa.ArrowException, OSError) as error:
+        # What Arrow makes of broken content is an OSError as well, but without a number.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise unread(path, error) from error
         raise UnreadableFileError(f"The file is not readable as Parquet: {_first_line(error)}") from error
+
+
+def _unpacked(metadata: Any) -> int:
+    """Bytes that the rows take in memory, at least: a value that is repeated is stored once, and not there."""
+    stored: int = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+    values: int = metadata.num_rows * metadata.num_columns
+    return max(stored, values * _BYTES_PER_VALUE)
 
 
 def check_magic(size: int, head: bytes, tail: bytes) -> None:

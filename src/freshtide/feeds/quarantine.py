@@ -1,31 +1,61 @@
-"""Taking up quarantined files again, after they or the declaration of their feed have been mended."""
+"""What users can say about files that are not loaded as they are: take them up again, without them, as they are now."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Feed
-from freshtide.feeds.admission import Ledger, retry
+from freshtide.feeds.admission import PUT_ASIDE, Ledger, accept, retry
 from freshtide.feeds.errors import NotQuarantinedError
+
+CHANGED = (FileState.REFUSED, FileState.QUARANTINED)
+"""States of files of which other content may lie there than was registered."""
+_SKIPPED = "It was left out by hand. `freshtide feeds retry` takes it up again."
 
 
 class QuarantineLedger(Ledger, Protocol):
-    """A ledger that can say what is quarantined."""
+    """A ledger that can say which files are in a state."""
 
     def in_state(self, *states: FileState) -> list[FeedFile]: ...
 
 
 def retry_everywhere(path: str, feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float) -> list[FeedFile]:
-    """Judge a file again in every feed that has it quarantined; the verdicts are to be registered."""
-    held = [file.feed for file in ledger.in_state(FileState.QUARANTINED) if file.path == path]
-    waiting = [feeds[feed] for feed in dict.fromkeys(held) if feed in feeds]
-    if not waiting:
-        raise NotQuarantinedError(f"{path} is not quarantined.", way_out="`freshtide feeds` lists what is.")
-    return [retry(feed, path, ledger, now) for feed in waiting]
+    """Judge a file again in every feed that has put it aside; the verdicts are to be registered."""
+    return _everywhere(retry, path, states=PUT_ASIDE, feeds=feeds, ledger=ledger, now=now)
+
+
+def accept_everywhere(path: str, feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float) -> list[FeedFile]:
+    """Take a file as it is now in every feed that has refused that; the verdicts are to be registered."""
+    return _everywhere(accept, path, states=CHANGED, feeds=feeds, ledger=ledger, now=now)
+
+
+def skip_everywhere(path: str, ledger: QuarantineLedger) -> list[FeedFile]:
+    """The records of a file that is away, as they are to be if nobody shall wait for it any longer."""
+    away = [file for file in ledger.in_state(FileState.AWAY) if file.path == path]
+    if not away:
+        raise NotQuarantinedError(f"No table waits for {path}.", way_out="`freshtide feeds` lists what is away.")
+    return [replace(file, state=FileState.SKIPPED, reason=_SKIPPED) for file in away]
 
 
 def verdicts(files: Iterable[FeedFile]) -> str:
     """What has become of files, in words."""
     return " ".join(f"{file.path} is {file.state}." + (f" {file.reason}" if file.reason else "") for file in files)
+
+
+def _everywhere(
+    judge: Callable[[Feed, str, Ledger, float], FeedFile],
+    path: str,
+    *,
+    states: tuple[FileState, ...],
+    feeds: Mapping[str, Feed],
+    ledger: QuarantineLedger,
+    now: float,
+) -> list[FeedFile]:
+    held = [file.feed for file in ledger.in_state(*states) if file.path == path]
+    waiting = [feeds[feed] for feed in dict.fromkeys(held) if feed in feeds]
+    if not waiting:
+        raise NotQuarantinedError(f"{path} is not {' or '.join(states)}.", way_out="`freshtide feeds` lists what is.")
+    return [judge(feed, path, ledger, now) for feed in waiting]

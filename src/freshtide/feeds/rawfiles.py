@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from freshtide.feeds.errors import UnreadableFileError, VanishedFileError
+from freshtide.feeds.errors import UnreadableFileError, unread
+from freshtide.feeds.limits import Limits
 from freshtide.feeds.settling import Signature
 
 _CHUNK = 1 << 20
@@ -25,13 +26,15 @@ class RawFile:
 
     def __init__(self, path: str) -> None:
         self.name = Path(path).name
+        self._path = path
         try:
             self._stream = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed in __exit__
-        except FileNotFoundError:
-            raise VanishedFileError(f"{path} is no longer there.") from None
         except OSError as error:
-            raise UnreadableFileError(f"The file cannot be opened: {error.strerror or error}.") from error
+            raise unread(path, error) from error
         self._hash = hashlib.sha256()
+        self._limits: Limits | None = None
+        self.unpacked = 0
+        """Bytes of text that have come out of it."""
 
     def __enter__(self) -> RawFile:
         return self
@@ -50,13 +53,24 @@ class RawFile:
         seen = os.fstat(self._stream.fileno())
         return seen.st_size, seen.st_mtime_ns
 
+    def hold_to(self, limits: Limits) -> None:
+        """Let it unpack to no more than this."""
+        self._limits = limits
+
+    def count(self, unpacked: bytes) -> bytes:
+        """The same bytes, counted."""
+        self.unpacked += len(unpacked)
+        if self._limits is not None:
+            self._limits.check(size=self.unpacked)
+        return unpacked
+
     def chunks(self) -> Iterator[bytes]:
         try:
             while chunk := self._stream.read(_CHUNK):
                 self._hash.update(chunk)
                 yield chunk
         except OSError as error:
-            raise UnreadableFileError(f"The file cannot be read: {error.strerror or error}.") from error
+            raise unread(self._path, error) from error
 
     def sha256(self) -> str:
         """The hash of the whole file, of which the rest is read if need be."""
@@ -69,7 +83,7 @@ def line_blocks(raw: RawFile, encoding: str) -> Iterator[list[bytes]]:
     r"""The lines of a text file as UTF-8, many at a time; they end at \n, \r\n or \r, as they do for Spark."""
     parts: list[bytes] = []
     length = 0
-    for chunk in _text(_unpacked(raw), encoding):
+    for chunk in _text(map(raw.count, _unpacked(raw)), encoding):
         parts.append(chunk)
         length += len(chunk)
         if b"\n" not in chunk and b"\r" not in chunk:

@@ -16,12 +16,15 @@ from freshtide.core.errors import Problem
 from freshtide.core.tables import Feed
 from freshtide.feeds.disk import Disk, LocalDisk
 from freshtide.feeds.globs import Places, Role, below, feed_globs, role_of, start
+from freshtide.feeds.links import OwnFolders
 from freshtide.feeds.settling import Look, Markers, Signature, has_settled
 
 # A folder modified this shortly before it was listed can change again without its time moving: clocks of
 # file systems tick in milliseconds, some (with whole seconds only) in two seconds.
 _RACY = 0.1
 _RACY_WHOLE_SECONDS = 2.0
+# No file looks like this.
+_NOTHING: Signature = (-1, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +55,16 @@ class _Folder:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Unsettled:
+class _Watched:
+    """A file that lies in one of the folders. What has left them is forgotten."""
+
     folder: _Folder
     name: str
     role: Role
     look: Look | None = None
+    """While it settles: what it looked like last."""
+    handed_out: Signature | None = None
+    """What it looked like when it was handed out."""
 
 
 class FolderWatcher:
@@ -79,16 +87,18 @@ class FolderWatcher:
         self._disk = disk or LocalDisk()
         self._markers = Markers(feed.settling.marker) if feed.settling.marker else None
         self._folders: dict[str, _Folder] = {}
-        self._unsettled: dict[str, _Unsettled] = {}
-        self._settled: dict[str, _Unsettled] = {}
-        # Signatures last handed out. Those of files out of sight stay: they may come back unchanged.
-        self._signatures: dict[str, Signature] = dict(known or {})
+        self._unsettled: dict[str, _Watched] = {}
+        self._settled: dict[str, _Watched] = {}
+        self._known: dict[str, Signature] = dict(known or {})
+        """Until every folder has been looked into: then it is known which of them are still there."""
         self._problems: dict[str, Problem] = {}
         self._sweep_interval = sweep_interval
         self._sweep_started = 0.0
         self._to_sweep: list[str] = []
         self._swept = 0
-        for glob in feed_globs(feed, project_root):
+        globs = feed_globs(feed, project_root)
+        self._own = OwnFolders(glob.base for glob in globs)
+        for glob in globs:
             self._enter(glob.base, start(glob), is_base=True)
 
     @property
@@ -99,7 +109,7 @@ class FolderWatcher:
     @property
     def settling(self) -> bool:
         """Whether a file has been seen that time alone will settle."""
-        return self._markers is None and bool(self._unsettled)
+        return self._markers is None and any(file.look is not None for file in self._unsettled.values())
 
     def poll(self, now: float, *, steady: float | None = None) -> list[SettledFile]:
         """Files that have settled since the last poll, or settled again after a change, by path.
@@ -111,9 +121,20 @@ class FolderWatcher:
         waiting = list(self._folders.values())
         while waiting:
             waiting.extend(self._look_into(waiting.pop(), now, steady))
+        if self._known and not self._problems:
+            self._known.clear()
         self._sweep(steady)
         found = [file for path in list(self._unsettled) if (file := self._settle(path, now, steady)) is not None]
         return sorted(found, key=lambda file: file.path)
+
+    def again(self, path: str, steady: float, *, fault: str | None = None) -> None:
+        """A file that was handed out could not be read: it is handed out again once it can be looked at."""
+        file = self._settled.pop(path, None)
+        if file is not None:
+            file.handed_out, file.look = None, Look(signature=_NOTHING, since=steady)
+            self._unsettled[path] = file
+        if fault is not None:
+            self._problems[path] = self._problem(fault)
 
     def _look_into(self, folder: _Folder, now: float, steady: float) -> list[_Folder]:
         """List a folder if it may have changed; the folders found in it."""
@@ -159,10 +180,13 @@ class FolderWatcher:
             else:
                 if stat.S_ISDIR(entry.st_mode):
                     is_loop = (entry.st_dev, entry.st_ino) in lineage
-                    return None if is_loop else self._enter(path, inside, above=lineage)
+                    if is_loop or self._leads_out(path):
+                        return None
+                    return self._enter(path, inside, above=lineage)
         if role is not None and path not in self._settled and path not in self._unsettled:
             if _is_text(name):
-                self._unsettled[path] = _Unsettled(folder=folder, name=name, role=role)
+                known = self._known.pop(path, None)
+                self._unsettled[path] = _Watched(folder=folder, name=name, role=role, handed_out=known)
             else:
                 self._problems[path] = self._problem(f"The file name {path!a} is not valid UTF-8.")
         return None
@@ -228,7 +252,7 @@ class FolderWatcher:
             seen = self._disk.look(path)
         except OSError:
             return  # gone or out of reach: its folder tells
-        if (seen.st_size, seen.st_mtime_ns) != self._signatures[path]:
+        if (seen.st_size, seen.st_mtime_ns) != file.handed_out:
             del self._settled[path]
             file.look = None
             self._unsettled[path] = file
@@ -240,27 +264,39 @@ class FolderWatcher:
             return None
         try:
             seen = self._disk.look(path)
-        except FileNotFoundError:
-            return None  # removed since it was listed, or a link whose target is not there yet
         except OSError as error:
-            self._report(path, error)
+            file.look = None
+            # Otherwise removed since it was listed, or a link whose target is not there yet.
+            if not isinstance(error, FileNotFoundError):
+                self._report(path, error)
             return None
         self._problems.pop(path, None)
         if not stat.S_ISREG(seen.st_mode):
             del self._unsettled[path]
             return None
         signature = (seen.st_size, seen.st_mtime_ns)
-        is_news = self._signatures.get(path) != signature
+        is_news = file.handed_out != signature
         if is_news and not by_marker and not has_settled(self._feed.settling, signature, file.look, now, steady=steady):
             if file.look is None or file.look.signature != signature:
                 file.look = Look(signature=signature, since=steady)
             return None
         self._settled[path] = self._unsettled.pop(path)
-        self._signatures[path] = signature
+        file.handed_out, file.look = signature, None
+        if is_news and self._leads_out(path):
+            return None
         is_punctuation = file.role is Role.PUNCTUATION
         size, modified_ns = signature
         settled = SettledFile(path=path, size=size, modified_ns=modified_ns, is_punctuation=is_punctuation)
         return settled if is_news else None
+
+    def _leads_out(self, path: str) -> bool:
+        """Whether a path is a link out of the feed's folders, which the feed does not allow; that is told."""
+        target = None if self._feed.follow_links else self._disk.link_target(path)
+        if target is None or target in self._own:
+            return False
+        message = f"{path} is a link that leads out of the feed's folder, to {target}: it is not followed."
+        self._problems[path] = self._problem(f"{message} Put the file itself there, or set `follow_links: true`.")
+        return True
 
     def _report(self, path: str, error: OSError) -> None:
         way_out = " Let the user that runs Freshtide read it." if isinstance(error, PermissionError) else ""

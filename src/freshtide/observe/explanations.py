@@ -58,13 +58,12 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     outlook = outlook_of(scheduler, unit, len(project.graph), traced=traced)
     chain = _limiting_chain(project, catalog, name)
     sentences = [_how_stale(report), *_state(report, now, run_going_on=run_going_on)]
-    if status.surroundings is not None:
-        sentences.append(status.surroundings.story(now))
     if project.graph[name].is_base:
         sentences += _feed_story(project, catalog, report, now)
     else:
         sentences += _source_story(report, reports, chain)
         sentences += _standing_sources(project, name, reports)
+    sentences += _awaited_files(project, reports, name)
     sentences += _ailing_feeds(project, catalog, name, now, run_going_on=run_going_on)
     sentences += group_story(outlook, project.graph.units.beside(name))
     sentences += prospect_story(outlook)
@@ -162,6 +161,16 @@ def _stream_story(report: TableReport) -> list[str]:
     return [
         f"{waits}; so far {report.superseded or 0:,} were superseded by newer ones before they were processed, and "
         f"{report.rejected or 0:,} rejected."
+    ]
+
+
+def _awaited_files(project: Project, reports: dict[str, TableReport], name: str) -> list[str]:
+    """The files that hold back the table, or the base tables that it is built on."""
+    return [
+        f"'{table}' waits for {awaited}, which is away: it is loaded when it is back, "
+        f"and `freshtide feeds skip {awaited}` goes on without it."
+        for table in (name, *sorted(project.graph.ancestors(name)))
+        if (awaited := reports[table].waits_for) is not None
     ]
 
 

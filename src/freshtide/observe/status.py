@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,9 @@ from freshtide.core.instants import format_instant, micros
 from freshtide.core.staleness import trailing_edge
 from freshtide.core.tables import Table
 from freshtide.observe.health import outage_json
-from freshtide.observe.places import Places
-from freshtide.observe.troubles import Trouble, read_trouble
 from freshtide.project import Project
 
-_TROUBLE = (FileState.QUARANTINED, FileState.REFUSED)
+_TROUBLE = (FileState.QUARANTINED, FileState.REFUSED, FileState.AWAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +43,8 @@ class TableReport:
     updates: int
     failures: int
     mean_seconds: float | None
+    waits_for: str | None = None
+    """For a base table: the file that it waits for, which is away."""
     silent_since: float | None = None
     """For a base table whose feed is in an outage: since when no file has come."""
     update_staleness: float | None = None
@@ -111,8 +111,6 @@ class WarehouseStatus:
     at: float
     tables: tuple[TableReport, ...]
     feeds: tuple[FeedReport, ...] = field(default=())
-    surroundings: Trouble | None = None
-    """Why the run that goes on starts nothing: disk, database or Spark."""
 
     @property
     def broken(self) -> tuple[TableReport, ...]:
@@ -133,7 +131,6 @@ class WarehouseStatus:
             "at": format_instant(self.at),
             "tables": [table.as_json() for table in self.tables],
             "feeds": [feed.as_json() for feed in self.feeds],
-            "surroundings": None if self.surroundings is None else self.surroundings.as_json(),
         }
 
 
@@ -156,6 +153,7 @@ def warehouse_status(
     running = {update.table: update for update in catalog.updates.running()}
     outages = catalog.outages.going_on() if run_going_on else {}
     streams = catalog.streams.all()
+    awaited = catalog.files.awaited()
     cuts = Cuts(project.graph)
     reports = []
     for name in select if select is not None else tuple(project.graph):
@@ -181,16 +179,13 @@ def warehouse_status(
                 updates=row.updates if row else 0,
                 failures=row.failures if row else 0,
                 mean_seconds=row.busy / row.updates if row and row.updates else None,
+                waits_for=awaited.get(name),
                 silent_since=outages[table.feed].silent_since if table.feed in outages else None,
                 **_stream_standing(table, streams.get(name), catalog, now),
             )
         )
     return WarehouseStatus(
-        name=project.settings.name,
-        at=now,
-        tables=tuple(reports),
-        feeds=_feeds(project, catalog, outages),
-        surroundings=read_trouble(Places(project).trouble) if run_going_on else None,
+        name=project.settings.name, at=now, tables=tuple(reports), feeds=_feeds(project, catalog, outages)
     )
 
 
@@ -238,6 +233,11 @@ def _track(update: UpdateRow | None) -> int | None:
     return None if update is None else update.track
 
 
+def _once(files: Iterable[FeedFile]) -> tuple[FeedFile, ...]:
+    """One record per path: what was refused tells more than that the old content is put aside for it."""
+    return tuple({file.path: file for file in sorted(files, key=lambda file: file.state is FileState.REFUSED)}.values())
+
+
 def _feeds(project: Project, catalog: Catalog, outages: Mapping[str, Outage]) -> tuple[FeedReport, ...]:
     counts = catalog.files.counts()
     troubled = catalog.files.in_state(*_TROUBLE)
@@ -247,7 +247,7 @@ def _feeds(project: Project, catalog: Catalog, outages: Mapping[str, Outage]) ->
             name=name,
             files=counts.get(name, {}),
             latest_timestamp=catalog.files.latest_timestamp(name),
-            troubled=tuple(file for file in troubled if file.feed == name),
+            troubled=_once(file for file in troubled if file.feed == name),
             faults=faults.get(name, ()),
             outage=outages.get(name),
         )

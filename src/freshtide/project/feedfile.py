@@ -24,6 +24,7 @@ from freshtide.core.tables import (
 from freshtide.feeds import NamePatternError, TimeFormatError, check_feed
 from freshtide.project.columns import read_schema
 from freshtide.project.names import name_fault
+from freshtide.project.sizes import parse_size
 from freshtide.project.streamfeed import is_stream, read_stream
 from freshtide.project.timecolumns import find_time_column
 from freshtide.project.validation import (
@@ -97,6 +98,9 @@ def _feed(written: _WrittenFeed, name: str, columns: tuple[Column, ...], time_co
         timestamp_jitter=written.timestamp_jitter,
         duplicates=written.duplicates,
         on_schema_change=written.on_schema_change,
+        follow_links=written.follow_links,
+        max_size=written.max_size,
+        max_rows=written.max_rows,
         header=written.header,
         delimiter=written.delimiter,
         quote=written.quote,
@@ -199,6 +203,10 @@ def _phase(value: object) -> float:
     )
 
 
+def _size(value: object) -> Any:
+    return understood(parse_size, plain(value, "a size"))
+
+
 def _path(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise wrong("'path' is empty.", way_out="Write a folder with a pattern, like landing/cpu/*.csv.")
@@ -237,6 +245,9 @@ class _WrittenFeed(Written):
         SchemaChange,
         BeforeValidator(lambda value: SchemaChange(chosen(value, tuple(SchemaChange), "fail or evolve"))),
     ] = SchemaChange.FAIL
+    follow_links: bool = False
+    max_size: Annotated[int | None, BeforeValidator(_size)] = None
+    max_rows: Annotated[int | None, Field(gt=0)] = None
     header: bool = True
     delimiter: Annotated[str, BeforeValidator(_delimiter)] = ","
     quote: str = '"'

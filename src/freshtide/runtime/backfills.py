@@ -5,11 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 from freshtide.catalog import RequestQueue, TableRow
 from freshtide.core.graph import TableGraph
-from freshtide.runtime.owing import Owed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +105,19 @@ class Backfills:
     Requests come on another thread than the ends of updates.
     """
 
-    def __init__(self, graph: TableGraph, requests: RequestQueue, owed: Owed) -> None:
+    def __init__(self, graph: TableGraph, requests: RequestQueue) -> None:
         self._graph = graph
         self._requests = requests
-        self._owed = owed
         self._open: list[_Backfill] = []
+        self._told: dict[int, list[tuple[str, bool]]] = {}
+        """What is to be said to a request once the last of its rebuilds is done, and whether that is good."""
         self._lock = threading.Lock()
 
     def begin(self, request_id: int, table: str, rows: Mapping[str, TableRow]) -> None:
-        """Wait for the table and its dependents, with what is updated together with them, as they stand."""
+        """Wait for the table and its dependents, with what is updated together with them, as they stand.
+
+        A request may ask for several tables: it is answered when all are done.
+        """
         found = {unit: _obstacle(rows[name] for name in tables) for unit, tables in self._graph.units.items()}
         obstacles = {unit: obstacle for unit, obstacle in found.items() if obstacle is not None}
         with self._lock:
@@ -152,7 +154,12 @@ class Backfills:
 
     def _finish(self, backfill: _Backfill, message: str, *, succeeded: bool) -> None:
         self._open.remove(backfill)
-        self._owed.add(partial(self._requests.finish, backfill.request_id, message, succeeded=succeeded))
+        number = backfill.request_id
+        self._told.setdefault(number, []).append((message, succeeded))
+        if any(other.request_id == number for other in self._open):
+            return
+        told = self._told.pop(number)
+        self._requests.finish(number, " ".join(text for text, _ in told), succeeded=all(good for _, good in told))
 
 
 def _obstacle(rows: Iterable[TableRow]) -> _Obstacle | None:

@@ -17,6 +17,8 @@ class Done:
 
     outcome: UpdateOutcome | None = None
     files: tuple[FeedFile, ...] = ()
+    is_cut: bool = False
+    """Whether there was more to load than one update takes."""
 
 
 def pool_of(track: int) -> str:

@@ -3,52 +3,44 @@
 from __future__ import annotations
 
 import heapq
-import logging
 import queue
 import threading
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 
 from freshtide.catalog import Catalog, Request, RequestKind
 from freshtide.clock import SystemClock
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
-from freshtide.core.errors import FreshtideError, SurroundingsError
+from freshtide.core.errors import FreshtideError
 from freshtide.core.events import (
     Event,
     RebuildRequested,
     TablePaused,
     TableResumed,
     TimerFired,
-    UpdateFailed,
     UpdateFinished,
 )
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
 from freshtide.core.tables import Feed
-from freshtide.feeds import FeedSet, retry_everywhere, verdicts
+from freshtide.feeds import FeedSet
 from freshtide.observe import require_rebuildable
+from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
-from freshtide.runtime.news import News
+from freshtide.runtime.filerequests import FileRequests
+from freshtide.runtime.integrity import require_files
 from freshtide.runtime.outages import OutageListener, OutageWatch
-from freshtide.runtime.owing import Owed
 from freshtide.runtime.singlerows import SingleRows
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
 from freshtide.runtime.units import UnitWorker
-from freshtide.runtime.verdicts import surroundings_at_fault
-from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import Scheduler
 from freshtide.spark import UpdateStreams
 
 _LONGEST_WAIT = 0.5
 _KEEP_COSTS_EVERY = 5.0
-# What fails more often than this while disk, database and Spark are found to be well has itself to blame.
-_BLAMELESS_AT_MOST = 6
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,14 +60,12 @@ class Engine:
         scheduler: Scheduler,
         worker: UnitWorker,
         *,
-        events: queue.SimpleQueue[Event],
-        surroundings: SurroundingsWatch,
-        news: News,
         feeds: dict[str, Feed],
         feed_set: FeedSet,
         update_streams: UpdateStreams,
         graph: TableGraph,
         catalog: Catalog,
+        absences: Absences,
         tracks: int,
         poll: float,
         clock: SystemClock,
@@ -87,13 +77,7 @@ class Engine:
         self._catalog = catalog
         self._clock = clock
         self._trace = trace
-        self._events = events
-        self._surroundings = surroundings
-        self._news = news
-        self._owed = Owed(on_failure=surroundings.suspect)
-        self._blameless: Counter[str] = Counter()
-        """How often in a row updates of a unit have failed through no fault of theirs."""
-        trace.on_failure = self._not_traced
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
         self._single_rows = SingleRows(
             feeds, update_streams, worker, graph=graph, catalog=catalog, events=self._events, clock=clock
@@ -106,12 +90,15 @@ class Engine:
             events=self._events,
             on_request=self._accept,
             outages=self._outages,
-            surroundings=surroundings,
+            absences=absences,
             more_faults=lambda: self._single_rows.faults,
             poll=poll,
             clock=clock,
         )
-        self._backfills = Backfills(graph, catalog.requests, self._owed)
+        self._files = FileRequests(
+            feeds, graph, catalog, register=self._arrivals.register, events=self._events, clock=clock.now
+        )
+        self._backfills = Backfills(graph, catalog.requests)
         self._timers: list[float] = []
         self._learnt: dict[str, CostModel] = {}
         """Costs by table that the catalog does not have yet."""
@@ -126,55 +113,35 @@ class Engine:
         once: bool = False,
         until: Callable[[], bool] | None = None,
         on_outage: OutageListener | None = None,
-        on_news: Callable[[str], None] | None = None,
     ) -> EngineReport:
         """Work until stopped; with `once` until everything that is there has been loaded.
 
-        `on_outage` is called on the thread that looks for files, `on_news` with sentences on any thread: updates that
-        failed, tables that were given up, and why all work waits.
+        `on_outage` is called on the thread that looks for files.
         """
         self._on_outage = on_outage
-        self._news.listener = on_news
         self._announce_pending()
         self._start_streams()
-        self._surroundings.start()
         self._arrivals.start()
         ends_in_order = False
         try:
             # What is due from the start, such as a view whose definition has changed, needs no event.
             self._decide(self._gather(0.0))
-            while not stop.is_set() and not self._is_over(once, until):
+            while not stop.is_set() and not (once and self._done()) and not (until is not None and until()):
                 self._turn()
                 self._raise_faults()
             ends_in_order = True
         finally:
             self._single_rows.stop()
             self._arrivals.stop()
-            # Nobody waits for better times any longer: what is not written down by now is found by the next start.
-            self._surroundings.stop()
             self._tracks.stop()
             if ends_in_order:
                 self._single_rows.drain()
             self._single_rows.leave_behind()
-            self._write_down_the_last()
+            self._book_late_finishers()
+            self._outages.end(self._clock.now())
+            self._keep_costs()
             self._trace.close()
         return self._report
-
-    def _is_over(self, once: bool, until: Callable[[], bool] | None) -> bool:
-        try:
-            return (once and self._done()) or (until is not None and until())
-        except SurroundingsError as error:
-            self._surroundings.suspect(error)
-            return False
-
-    def _write_down_the_last(self) -> None:
-        self._book_late_finishers()
-        self._owed.add(lambda: self._outages.end(self._clock.now()))
-        self._owed.add(self._keep_costs)
-        try:
-            self._surroundings.insist(self._owed.settle_now)
-        except SurroundingsError as error:
-            _logger.warning("Not all was written down: %s", error)
 
     def _start_streams(self) -> None:
         try:
@@ -186,7 +153,7 @@ class Engine:
 
     def _raise_faults(self) -> None:
         """What went wrong in another thread and was nobody's to handle ends the run."""
-        for fault in (self._surroundings.fault, self._arrivals.fault, self._tracks.fault, self._single_rows.fault):
+        for fault in (self._arrivals.fault, self._tracks.fault, self._single_rows.fault):
             if fault is not None:
                 raise fault
 
@@ -198,13 +165,9 @@ class Engine:
             events.append(TimerFired())
         if events:
             self._decide(events)
-        elif self._surroundings.is_well:
-            self._owed.settle()
-            self._trace.settle()
 
     def _decide(self, events: list[Event]) -> None:
         now = self._clock.onward()
-        events = [self._blamed(event) if isinstance(event, UpdateFailed) else event for event in events]
         commands = self._scheduler.handle(events, now)
         # Before anything is carried out: whatever becomes of the updates, the trace tells why they were started.
         self._trace.write(now, events, commands)
@@ -212,27 +175,8 @@ class Engine:
             self._carry_out(command)
         self._book(events)
         if self._learnt and (not events or now - self._kept_at > _KEEP_COSTS_EVERY):
-            self._owed.add(self._keep_costs)
+            self._keep_costs()
             self._kept_at = now
-        if self._owed and self._surroundings.is_well:
-            self._owed.settle()
-
-    def _blamed(self, event: UpdateFailed) -> UpdateFailed:
-        """The event, and blame where the surroundings are well each time that somebody looks."""
-        if not event.blameless:
-            self._news.tell_failure(f"An update of '{event.table}' failed: {event.reason}")
-            return event
-        self._blameless[event.table] += 1
-        if self._blameless[event.table] <= _BLAMELESS_AT_MOST:
-            return event
-        self._news.tell_failure(f"An update of '{event.table}' failed, and nothing else does: {event.reason}")
-        return replace(event, blameless=False)
-
-    def _not_traced(self, error: OSError) -> None:
-        at_fault = surroundings_at_fault(error)
-        if at_fault is None:
-            raise error
-        self._surroundings.suspect(at_fault)
 
     def _gather(self, wait: float) -> list[Event]:
         """All that has happened, after waiting for at least one thing to happen."""
@@ -251,8 +195,6 @@ class Engine:
         for event in events:
             if isinstance(event, UpdateFinished):
                 self._report.updates += 1
-                self._surroundings.succeeded()
-                self._blameless.pop(event.table, None)
                 cost = self._scheduler.cost(event.table)
                 if isinstance(cost, CostModel):
                     self._learnt[event.table] = cost
@@ -277,14 +219,12 @@ class Engine:
             case GiveUp(table=unit, reason=reason):
                 for table in self._graph.units[unit]:
                     self._report.failed[table] = reason
-                    self._owed.add(partial(self._catalog.tables.set_status, table, "failed", reason))
-                    self._news.tell(f"'{table}' is given up until `freshtide resume {table}`: {reason}")
+                    self._catalog.tables.set_status(table, "failed", reason)
                 self._backfills.failed(unit, reason)
 
     def _done(self) -> bool:
         sources_quiet = self._arrivals.quiet and self._single_rows.is_quiet
         at_rest = self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
-        at_rest &= self._surroundings.is_well and not self._scheduler.held and not self._owed
         return sources_quiet and at_rest and not self._single_rows.waiting()
 
     def _announce_pending(self) -> None:
@@ -292,6 +232,10 @@ class Engine:
         for unit, tables in self._graph.units.items():
             for event in pending_announcements(unit, [self._graph[table] for table in tables], self._catalog):
                 self._events.put(event)
+        # A content was accepted, and the run ended before all tables had it.
+        outdated = self._catalog.files.outdated_tables()
+        for unit in self._graph.units.of_all(table for table in self._graph if table in outdated):
+            self._events.put(RebuildRequested(table=unit))
 
     def _tell_outage(self, feed: str, outage: Outage) -> None:
         if self._on_outage is not None:
@@ -303,15 +247,18 @@ class Engine:
             message = self._begin(request)
             if message is not None:
                 self._catalog.requests.finish(request.id, message)
-        except SurroundingsError:
-            raise  # It is taken up again when they are well.
         except FreshtideError as error:
             self._catalog.requests.finish(request.id, str(error), succeeded=False)
 
     def _begin(self, request: Request) -> str | None:
         """Begin what is asked; the message if it is done with that."""
-        if request.kind is RequestKind.RETRY:
-            return self._retry(request.target)
+        match request.kind:
+            case RequestKind.RETRY:
+                return self._files.retry(request.target)
+            case RequestKind.SKIP:
+                return self._files.skip(request.target)
+            case RequestKind.ACCEPT:
+                return self._accept_file(request)
         table = self._graph[request.target].name
         unit = self._graph.units.of(table)
         match request.kind:
@@ -327,9 +274,25 @@ class Engine:
             case RequestKind.BACKFILL:
                 rows = self._catalog.tables.all()
                 require_rebuildable(rows[table])
+                if self._graph[table].is_base:
+                    require_files(self._graph[table], self._catalog.files.loaded(table))
                 self._backfills.begin(request.id, table, rows)
                 self._events.put(RebuildRequested(table=unit))
         return None
+
+    def _accept_file(self, request: Request) -> str | None:
+        """Rebuild what holds rows of a file's old content; the message if there is nothing to wait for."""
+        message, outdated = self._files.accept(request.target)
+        rows = self._catalog.tables.all()
+        active = [table for table in outdated if rows[table].status == "active"]
+        for table in active:
+            self._backfills.begin(request.id, table, rows)
+        for unit in self._graph.units.of_all(outdated):
+            self._events.put(RebuildRequested(table=unit))
+        if active:
+            return None
+        waiting = f" It takes the place of the old content in {', '.join(outdated)} after `freshtide resume`."
+        return message + waiting * bool(outdated)
 
     def _set_status(self, unit: str, status: str) -> None:
         for table in self._graph.units[unit]:
@@ -338,12 +301,6 @@ class Engine:
     def _with_the_others(self, table: str) -> str:
         others = ", ".join(f"'{other}'" for other in self._graph.units.beside(table))
         return f", together with {others} of its update group" if others else ""
-
-    def _retry(self, path: str) -> str:
-        """Take up a quarantined file again."""
-        again = retry_everywhere(path, self._feeds, self._catalog.files, self._clock.now())
-        self._arrivals.register(again)
-        return verdicts(again)
 
     def _book_late_finishers(self) -> None:
         """Updates that finished while the loop was ending have been committed: count them too."""

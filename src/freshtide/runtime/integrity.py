@@ -3,49 +3,94 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from freshtide.catalog import Catalog
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Table
 
+_REASONS = {
+    FileState.AWAY: "Its tables wait for it and load it when it is back. `freshtide feeds skip` goes on without it.",
+    FileState.QUARANTINED: (
+        "It was changed after it had settled, before it was loaded. `freshtide feeds accept` takes it as it is now."
+    ),
+}
 
-def put_aside_changed(files: Iterable[FeedFile], catalog: Catalog) -> bool:
-    """Quarantine files that have changed or gone since they were registered; whether there were any."""
-    faults = {file.id: fault for file in files if (fault := _changed_since_arrival(file)) is not None}
-    for file_id, fault in faults.items():
-        catalog.files.set_state(file_id, FileState.QUARANTINED, fault)
-    return bool(faults)
+
+class OutOfReachError(SurroundingsError):
+    """A file that cannot even be looked at: that says nothing about the file."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        super().__init__(
+            f"{path} cannot be looked at: {error.strerror or error}.",
+            way_out="Check the disk or the mount that it lies on, and that the user that runs Freshtide may read it.",
+        )
 
 
-def _changed_since_arrival(file: FeedFile) -> str | None:
-    if file.size < 0:
-        return None  # Remembered from a table's log: only its content was ever known.
+class MissingFilesError(FreshtideError):
+    """Files that a rebuild needs are gone, or hold something else by now."""
+
+
+def look_at(files: Sequence[FeedFile], catalog: Catalog) -> list[FeedFile] | None:
+    """The files as they stand now: those that are not there are away, those that were away and are back are ready.
+
+    None if some have changed since they were registered: these are quarantined, and there are others to look at.
+    What a punctuation promises was read when it arrived: it need not be there any longer.
+    """
+    found = [file if file.state is FileState.PUNCTUATION else replace(file, state=_standing(file)) for file in files]
+    for state in (FileState.READY, FileState.AWAY, FileState.QUARANTINED):
+        changed = [now.id for before, now in zip(files, found, strict=True) if now.state is state is not before.state]
+        catalog.files.note_standing(changed, state, _REASONS.get(state))
+    return None if any(file.state is FileState.QUARANTINED for file in found) else found
+
+
+def to_rebuild_from(table: Table, catalog: Catalog) -> list[FeedFile]:
+    """The files that a table has loaded, all of them there and with the content that is registered.
+
+    Whatever has become of a file since in the eyes of another table, it is part of this one.
+    """
+    files = [
+        file if file.state is FileState.PUNCTUATION else replace(file, state=FileState.READY)
+        for file in catalog.files.loaded(table.name)
+    ]
+    require_files(table, files, thoroughly=True)
+    return files
+
+
+def require_files(table: Table, files: Iterable[FeedFile], *, thoroughly: bool = False) -> None:
+    """All files that a table is to be rebuilt from must be there as they were registered."""
+    data = [file for file in files if file.state is not FileState.PUNCTUATION]
+    standing = {file.path: _standing(file, thoroughly=thoroughly) for file in data}
+    lost = [path for path, state in standing.items() if state is not FileState.READY]
+    if lost:
+        away = standing[lost[0]] is FileState.AWAY
+        accept = f"`freshtide feeds accept {lost[0]}` takes the content that it has now."
+        raise MissingFilesError(
+            f"'{table.name}' cannot be rebuilt: {len(lost)} of its files are away or have changed since they were "
+            f"loaded. The first is {lost[0]}, which {'is away' if away else 'has changed'}.",
+            way_out="Put it back." if away else f"Put it back as it was, or {accept}",
+        )
+
+
+def _standing(file: FeedFile, *, thoroughly: bool = False) -> FileState:
+    """Ready if the file is what it was when it arrived, away, or quarantined because it holds something else.
+
+    A file of the same size and time is taken for the same, unless it is to be looked at thoroughly.
+    """
     try:
         found = Path(file.path).stat()
-    except OSError:
-        return "It was gone before it could be loaded. Put it back and run `freshtide feeds retry`."
-    if (found.st_size, found.st_mtime_ns) != (file.size, file.modified_ns) and _hash(file.path) != file.sha256:
-        return "It was changed after it had settled, before it was loaded. Check it and run `freshtide feeds retry`."
-    return None
+        looks_alike = (found.st_size, found.st_mtime_ns) == (file.size, file.modified_ns)
+        is_intact = (looks_alike and not thoroughly) or _hash(file.path) == file.sha256
+    except (FileNotFoundError, NotADirectoryError):
+        return FileState.AWAY
+    except OSError as error:
+        raise OutOfReachError(file.path, error) from error
+    return FileState.READY if is_intact else FileState.QUARANTINED
 
 
 def _hash(path: str) -> str:
     with Path(path).open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-class MissingFilesError(FreshtideError):
-    """Files that a rebuild needs are gone."""
-
-
-def require_files(table: Table, files: Iterable[FeedFile]) -> None:
-    """All files that a table is to be rebuilt from must be there."""
-    missing = [file.path for file in files if not Path(file.path).exists()]
-    if missing:
-        raise MissingFilesError(
-            f"'{table.name}' cannot be rebuilt: {len(missing)} of its files are gone, the first is {missing[0]}.",
-            way_out="Put the files back where they were.",
-        )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 
 from freshtide.catalog import Catalog
+from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import DataArrived
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Column, Feed, SchemaChange, Table
+from freshtide.runtime.absences import Absences
+from freshtide.runtime.arrivals import pending_announcements
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
-from freshtide.runtime.integrity import put_aside_changed, require_files
+from freshtide.runtime.integrity import look_at, to_rebuild_from
+from freshtide.runtime.pieces import AIM, PieceSizes
 from freshtide.runtime.recovery import stream_row
-from freshtide.runtime.suspects import Suspects
 from freshtide.spark import UnreadableFilesError, UpdateExecutor
 
 
@@ -32,28 +36,34 @@ class UpdateTableWorker:
         feeds: Mapping[str, Feed],
         graph: TableGraph,
         catalog: Catalog,
-        suspects: Suspects,
+        absences: Absences,
+        clock: SystemClock,
     ) -> None:
-        self._suspects = suspects
         self._executor = executor
         self._feeds = feeds
         self._graph = graph
         self._catalog = catalog
+        self._absences = absences
+        self._clock = clock
+        self._pieces = PieceSizes()
 
     def carry_out(self, table: Table, command: StartUpdate) -> Done:
         pool = pool_of(command.track)
         if command.rebuild:
             return self._rebuild(table, pool)
-        self._take_in(table, pool)
+        is_cut = self._take_in(table, pool)
         merged = self._executor.merge(table.name, extra=self._extra(table), pool=pool)
-        return Done() if merged is None else Done(outcome=merged.outcome, files=merged.files)
+        if merged is None:
+            return Done(is_cut=is_cut)
+        return Done(outcome=merged.outcome, files=merged.files, is_cut=is_cut)
 
-    def left_over(self, table: Table) -> list[DataArrived]:
+    def left_over(self, table: Table, done: Done) -> list[DataArrived]:
         """The event that tells of what still waits: the scheduler comes back to it."""
         self.book(table.name)
         stream = self._executor.streams[table.name].stream
         if stream.is_quiet:
-            return []
+            unread = pending_announcements(self._graph.units.of(table.name), [table], self._catalog)
+            return unread[:1] if done.is_cut else []
         pending = stream.pending
         timestamp = pending.timestamp if pending.timestamp is not None else 0.0
         return [DataArrived(table=self._graph.units.of(table.name), timestamp=timestamp, at=pending.since)]
@@ -71,38 +81,47 @@ class UpdateTableWorker:
                 f"'{table.name}' cannot be rebuilt: the rows of '{feed.name}' came one by one and were not kept.",
                 way_out="It changes with the rows that come next.",
             )
-        files = self._catalog.files.loaded(table.name)
-        require_files(table, files)
+        files = to_rebuild_from(table, self._catalog)
         merged = self._executor.merge_anew(table.name, files, extra=self._extra(table), pool=pool)
         return Done(outcome=merged.outcome, files=merged.files)
 
-    def _take_in(self, table: Table, pool: str) -> None:
-        """Read all files that wait before the first of them is served: of each key only the newest row counts.
+    def _take_in(self, table: Table, pool: str) -> bool:
+        """Read the files that wait before the first of them is served: of each key only the newest row counts.
 
         They are read in the order of their arrival, which is the same after a crash. Files that turn out unreadable are
-        put aside and the others go on. Those that land meanwhile are left for the next update: where they land faster
-        than they are read, nothing would ever be served.
+        put aside and the others go on; one that is away is waited for. Those that land meanwhile are left for the next
+        update: where they land faster than they are read, nothing would ever be served. Of a backlog as much is read as
+        some seconds allow, so that each restart finds less of it; the answer is whether some is left.
         """
         stream = self._executor.streams[table.name].stream
         there = {file.id for file in self._catalog.files.pending(table.name)}
+        until = self._clock.steady() + AIM
         while not stream.is_full:
             waiting = [
                 file
                 for file in self._catalog.files.pending(table.name)
                 if file.id in there and not stream.has_taken(file.id)
             ]
-            files = waiting[: self._suspects.most(table.name, FILES_AT_ONCE)]
-            self._suspects.takes(table.name, files)
-            if not files:
-                return
-            if put_aside_changed(files, self._catalog):
+            if waiting and self._clock.steady() > until:
+                return True
+            piece = waiting[: min(FILES_AT_ONCE, self._pieces.fitting(table.name, waiting))]
+            standing = look_at(piece, self._catalog)
+            if standing is None:
                 continue
+            self._absences.note(table.name, standing)
+            files = list(takewhile(lambda file: file.state is not FileState.AWAY, standing))
+            if not files:
+                return False
+            begun = self._clock.steady()
             try:
                 self._discover(table, files, pool)
                 self._executor.take_in(table.name, files, extra=self._extra(table), pool=pool)
             except UnreadableFilesError as error:
                 for file, reason in error.reasons:
                     self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
+            else:
+                self._pieces.measured(table.name, files, self._clock.steady() - begun)
+        return False
 
     def _discover(self, table: Table, files: list[FeedFile], pool: str) -> None:
         feed = self._feed(table)

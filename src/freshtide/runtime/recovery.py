@@ -101,8 +101,8 @@ def _caught_up(
         row = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost)
     for version, record in stored.records(after=row.version):
         if table.feed is not None:
-            ids = [_file_id(table.feed, file, graph, catalog, now) for file in record.files]
-            catalog.files.mark_loaded(table.name, ids, record.number)
+            contents = {_file_id(table.feed, file, graph, catalog, now): file.sha256 for file in record.files}
+            catalog.files.mark_loaded(table.name, contents, record.number, contents=contents)
         row = after_update(row, record, version)
     if table.is_base:
         for side in sides(table):
@@ -115,7 +115,7 @@ def _caught_up(
 def _file_id(feed: str, file: LoadedFile, graph: TableGraph, catalog: Catalog, now: float) -> int:
     """The catalog's id of a file that a commit names; a file it has forgotten is remembered again."""
     known = catalog.files.by_path(feed, file.path)
-    if known is not None and known.sha256 == file.sha256:
+    if known is not None:
         return known.id
     remembered = FeedFile(
         feed=feed,
@@ -128,8 +128,4 @@ def _file_id(feed: str, file: LoadedFile, graph: TableGraph, catalog: Catalog, n
         timestamp=file.timestamp,
         rows=file.rows,
     )
-    if known is not None:
-        # The log is right about what a table has loaded.
-        catalog.files.correct(known.id, remembered)
-        return known.id
     return catalog.files.register(remembered, [table.name for table in graph.for_feed(feed)]).id

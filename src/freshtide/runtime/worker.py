@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import partial
 
 from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
 from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
-from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
+from freshtide.core.errors import FreshtideError, LeaseLostError
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
-from freshtide.core.loads import LoadPlan, plan_load
+from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.tables import Feed, SchemaChange, Table
+from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
-from freshtide.runtime.integrity import put_aside_changed, require_files
+from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.merging import UpdateTableWorker
+from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.recovery import after_update, catch_up
-from freshtide.runtime.suspects import Suspects
-from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
-from freshtide.runtime.watching import Surroundings
-from freshtide.spark import SharedScans, SparkEndedError, UnreadableFilesError, UpdateExecutor
+from freshtide.spark import SharedScans, UnreadableFilesError, UpdateExecutor
 from freshtide.storage import Store, UpdateKind, UpdateRecord
-
-_ENDS_SPARK = (
-    "Spark's process ended each time that this file was read, the last time with nothing else running: it may need "
-    "more memory than there is. Raise `driver_memory` under `spark`, or split the file; then `freshtide feeds retry`."
-)
-_logger = logging.getLogger(__name__)
-
-
-class EndsSparkError(FreshtideError):
-    """An update that ends Spark's process whenever it runs."""
-
-    def __init__(self, table: str) -> None:
-        super().__init__(
-            f"Spark's process ended during both of the last two updates of '{table}', the last time with nothing else "
-            "running.",
-            way_out=f"Raise `driver_memory` under `spark` in freshtide.yml, then run `freshtide resume {table}`.",
-        )
 
 
 class UpdateWorker:
@@ -57,39 +36,37 @@ class UpdateWorker:
         graph: TableGraph,
         store: Store,
         catalog: Catalog,
+        absences: Absences,
         clock: SystemClock,
-        surroundings: Surroundings,
     ) -> None:
-        self._surroundings = surroundings
         self._executor = executor
+        self._absences = absences
+        self._pieces = PieceSizes()
         self._feeds = feeds
         self._graph = graph
         self._store = store
         self._catalog = catalog
         self._clock = clock
-        self._suspects = Suspects()
         self.update_tables = UpdateTableWorker(
-            executor, feeds=feeds, graph=graph, catalog=catalog, suspects=self._suspects
+            executor, feeds=feeds, graph=graph, catalog=catalog, absences=absences, clock=clock
         )
 
     def carry_out(self, command: StartUpdate, scans: SharedScans | None = None) -> list[Event]:
         """Run the update; whatever goes wrong becomes an event. `scans` are shared with the others of a group."""
         table = self._graph[command.table]
         started, began = self._clock.now(), self._clock.steady()
-        update: int | None = None
+        update = self._catalog.updates.start(self._row(command, started))
         try:
-            update = self._catalog.updates.start(self._row(command, started))
             caught_up = self._finish(table)
-            done = self._watched(table, command, scans)
-            took = self._clock.steady() - began
-            # The commit has landed: what came of it is written down, whatever that takes.
-            row = self._surroundings.insist(partial(self._book, table, done, update=update, started=started, took=took))
+            done = self._update(table, command, scans)
         except LeaseLostError:
             raise  # The run is over: there is nothing that it might still write down.
         except Exception as error:
-            failed = self.failed(command, error)
-            self._book_failure(failed, update, at=started + self._clock.steady() - began)
-            return [failed]
+            reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
+            self._catalog.updates.fail(update, at=started + self._clock.steady() - began, error=reason)
+            self._catalog.tables.count_failure(table.name)
+            return [UpdateFailed(table=table.name, track=command.track, reason=reason)]
+        row = self._book(table, done, update=update, started=started, took=self._clock.steady() - began)
         if done.outcome is not None:
             self._executor.tidy(table.name)
         finished = UpdateFinished(
@@ -100,54 +77,7 @@ class UpdateWorker:
             seconds=self._clock.steady() - began,
             revised=caught_up or _is_revised(done),
         )
-        left_over: list[Event] = []
-        with suppress(SurroundingsError):  # The run is ending: the next start announces what is pending.
-            left_over = self._surroundings.insist(partial(self._left_over, table, command, done))
-            if not left_over:
-                self._suspects.acquit(table.name)
-        return [finished, *left_over]
-
-    def failed(self, command: StartUpdate, error: Exception) -> UpdateFailed:
-        """What to tell of an update that failed, and whether it is to blame for that."""
-        _logger.error("The update of '%s' failed.", command.table, exc_info=error)
-        at_fault = surroundings_at_fault(error)
-        if at_fault is not None:
-            self._surroundings.suspect(at_fault)
-        return UpdateFailed(
-            table=command.table,
-            track=command.track,
-            reason=reason_of(at_fault or error),
-            blameless=at_fault is not None,
-            hopeless=isinstance(error, EndsSparkError),
-        )
-
-    def _book_failure(self, failed: UpdateFailed, update: int | None, *, at: float) -> None:
-        if update is None:
-            return  # Nobody has heard of it.
-        with suppress(SurroundingsError):  # The run is ending: the next start takes note of what was left running.
-            if failed.blameless:
-                self._surroundings.insist(lambda: self._catalog.updates.interrupt(update, at=at, error=failed.reason))
-            else:
-                self._surroundings.insist(lambda: self._catalog.updates.fail(update, at=at, error=failed.reason))
-                self._surroundings.insist(lambda: self._catalog.tables.count_failure(failed.table))
-
-    def _watched(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> Done:
-        """The update, with an eye on what it does to Spark."""
-        with self._suspects.room(table.name):
-            try:
-                return self._update(table, command, scans)
-            except SparkEndedError as error:
-                self._surroundings.suspect(error)
-                guilt = self._suspects.ended_spark(table.name)
-                if guilt is None:
-                    raise
-                if guilt.file is None:
-                    raise EndsSparkError(table.name) from None
-                self._put_aside(guilt.file, _ENDS_SPARK)
-                raise
-
-    def _put_aside(self, file: FeedFile, reason: str) -> None:
-        self._surroundings.insist(lambda: self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason))
+        return [finished, *self._left_over(table, command, done)]
 
     def _finish(self, table: Table) -> bool:
         """Finish and book what an earlier update decided to commit, and could not; whether that revised rows."""
@@ -169,18 +99,16 @@ class UpdateWorker:
         """
         row = self._catalog.tables.get(table.name)
         if done.outcome is not None:
-            if row.number >= done.outcome.record.number:
-                return row  # It was written down before, and the answer was lost.
             row = after_update(row, done.outcome.record, done.outcome.version, took=took)
         rows = done.outcome.rows if done.outcome else 0
-        self._catalog.book_update(row, update, file_ids=[file.id for file in done.files], rows=rows, at=started + took)
+        self._catalog.book_update(row, update, files=done.files, rows=rows, at=started + took)
         return row
 
     def _left_over(self, table: Table, command: StartUpdate, done: Done) -> list[Event]:
         """What the update should have taken and did not: there was too much at once."""
         if table.is_base and table.updates is not None:
-            return [*self.update_tables.left_over(table)]
-        if command.rebuild or len(done.files) < self._suspects.most(table.name, FILES_AT_ONCE):
+            return [*self.update_tables.left_over(table, done)]
+        if not done.is_cut:
             return []
         return [*leftover_announcements(self._graph.units.of(table.name), table, self._catalog, command.upto)]
 
@@ -196,13 +124,11 @@ class UpdateWorker:
             plan = self._plan(table, command)
             if not plan.files:
                 return Done()
-            if not command.rebuild:
-                self._suspects.takes(table.name, [item.file for item in plan.items])
             try:
                 return self._load_files(table, command, plan, scans)
             except UnreadableFilesError as error:
                 for file, reason in error.reasons:
-                    self._put_aside(file, reason)
+                    self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
 
     def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan, scans: SharedScans | None) -> Done:
         feed = self._feed_of(table)
@@ -212,31 +138,39 @@ class UpdateWorker:
             found = self._executor.discovered_columns(feed.name, files, pool=pool)
             self._catalog.files.add_columns(feed.name, found)
         extra = self._catalog.files.extra_columns(feed.name)
+        begun = self._clock.steady()
         outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild, scans=scans)
-        return Done(outcome=outcome, files=plan.files)
+        if not command.rebuild:
+            self._pieces.measured(table.name, plan.files, self._clock.steady() - begun)
+        is_cut = plan.is_cut or len(plan.items) >= FILES_AT_ONCE
+        return Done(outcome=outcome, files=plan.files, is_cut=is_cut)
 
     def _plan(self, table: Table, command: StartUpdate) -> LoadPlan:
         feed = self._feed_of(table)
         snapshot = self._store.table(table.name).snapshot
         record = snapshot.record if snapshot else None
         if command.rebuild:
-            return _plan_rebuild(table, feed, self._catalog.files.loaded(table.name), record)
+            return _plan_rebuild(feed, to_rebuild_from(table, self._catalog), record)
+        files = self._intact(table, command)
+        waiting = due(in_order(files), command.upto)
         return plan_load(
             feed,
-            self._intact(table, command),
+            files,
             upto=command.upto,
             freshness=record.freshness if record else None,
             safe=record.safe if record else None,
-            most=self._suspects.most(table.name, FILES_AT_ONCE),
+            most=min(FILES_AT_ONCE, self._pieces.fitting(table.name, waiting)),
+            held_up=self._catalog.files.held_up(table.name, waiting),
         )
 
     def _intact(self, table: Table, command: StartUpdate) -> list[FeedFile]:
-        """The next files to load; those that have changed or gone since they were registered are quarantined."""
-        most = self._suspects.most(table.name, FILES_AT_ONCE)
+        """The next files to load as they stand; those that have changed since they were registered are put aside."""
         while True:
-            files = self._catalog.files.pending_first(table.name, upto=command.upto, most=most)
-            if not put_aside_changed(files, self._catalog):
-                return files
+            files = self._catalog.files.pending_first(table.name, upto=command.upto, most=FILES_AT_ONCE)
+            standing = look_at(files, self._catalog)
+            if standing is not None:
+                self._absences.note(table.name, standing)
+                return standing
 
     def _feed_of(self, table: Table) -> Feed:
         assert table.feed is not None, f"{table.name} is not a base table"
@@ -257,12 +191,11 @@ class UpdateWorker:
         )
 
 
-def _plan_rebuild(table: Table, feed: Feed, files: list[FeedFile], record: UpdateRecord | None) -> LoadPlan:
+def _plan_rebuild(feed: Feed, files: list[FeedFile], record: UpdateRecord | None) -> LoadPlan:
     """Load everything once more, in the order of time.
 
     Rows that had come too late may now be in time; what was promised to dependents stays promised.
     """
-    require_files(table, files)
     plan = plan_load(feed, files, upto=None, freshness=None, safe=None)
     if record is None or record.safe is None:
         return plan

@@ -17,7 +17,7 @@ from freshtide.spark.ingest import Batch, Verdict, read_batch
 from freshtide.spark.queries import asks_for_files, evaluate
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.sessions import compiled_plans
-from freshtide.spark.unreadable import KnownGood, reading
+from freshtide.spark.unreadable import reading
 from freshtide.spark.writing import Written, arrow_schema, write_result
 from freshtide.storage import (
     BEGINNING,
@@ -31,8 +31,6 @@ from freshtide.storage import (
     UpdateRecord,
 )
 
-# What gzip makes of text, roughly: decides only which way the rows take.
-_GZIP_RATIO = 6
 # Up to this much a single thread that parses lines is done before a job has begun and ended.
 _HANDED_OVER = 256 * 1024
 
@@ -73,7 +71,6 @@ class BaseTableLoader:
         self._extra = extra
         self._large_update = large_update
         self._clock = clock
-        self._tables = store.root
         self._main = store.table(table.name, time_column=table.time_column)
         self._rejects = store.table(f"{table.name}__rejects")
         self._late = store.table(f"{table.name}__late", time_column=table.time_column)
@@ -92,8 +89,7 @@ class BaseTableLoader:
             definition=definition,
             files=tuple(LoadedFile.of(file) for file in plan.files),
         )
-        known_good = KnownGood(session=self._session, format=self._feed.format, tables=self._tables)
-        with reading(plan.items, lambda item: self._read([item]).tally(), known_good=known_good):
+        with reading(plan.items, lambda item: self._read([item]).tally()):
             if self._flow is None:
                 self._load(plan, record)
             elif plan.items or current is None:
@@ -253,8 +249,8 @@ def discovered_columns(session: SparkSession, feed: Feed, files: Sequence[FeedFi
 
 
 def _size(items: Sequence[LoadItem]) -> int:
-    """Bytes of text, roughly."""
-    return sum(item.file.size * (_GZIP_RATIO if item.file.path.endswith(".gz") else 1) for item in items)
+    """Bytes of text, roughly: they decide only which way the rows take."""
+    return sum(item.file.weight for item in items)
 
 
 def _reaching_back(written: Written, before: Snapshot | None) -> int | None:

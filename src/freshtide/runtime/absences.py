@@ -1,0 +1,43 @@
+"""Files that tables wait for: they are away, and nobody tells when they are back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from freshtide.core.files import FeedFile, FileState
+
+
+class Absences:
+    """What each table waits for: noted by its updates, looked for by the thread that looks for files."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._awaited: dict[str, str] = {}
+        """By table the path of the first file that is away: as long as it is, nothing can go on."""
+
+    def note(self, table: str, files: Iterable[FeedFile]) -> None:
+        """Remember what a table has to wait for, if anything, of the files that it is to load next."""
+        away = next((file.path for file in files if file.state is FileState.AWAY), None)
+        with self._lock:
+            if away is None:
+                self._awaited.pop(table, None)
+            else:
+                self._awaited[table] = away
+
+    def ended(self) -> list[str]:
+        """Tables that need not wait any longer; whether there is more to wait for shows when they go on."""
+        with self._lock:
+            back = [table for table, path in self._awaited.items() if _is_there(path)]
+            for table in back:
+                del self._awaited[table]
+        return back
+
+
+def _is_there(path: str) -> bool:
+    try:
+        Path(path).stat()
+    except OSError:
+        return False
+    return True

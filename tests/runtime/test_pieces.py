@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from freshtide.core.files import FeedFile, FileState
+from freshtide.runtime.pieces import AIM, PieceSizes
+
+MEGABYTE = 1_000_000
+
+
+def files(count: int, size: int) -> list[FeedFile]:
+    return [
+        FeedFile(
+            feed="f", path=f"/in/{n}", sha256="", size=size, modified_ns=0, arrived_at=0.0, state=FileState.READY, id=n
+        )
+        for n in range(count)
+    ]
+
+
+def loads(backlog: list[FeedFile], seconds_per_megabyte: float) -> list[float]:
+    """The seconds that the pieces of a backlog take."""
+    sizes, took = PieceSizes(), []
+    while backlog:
+        piece = backlog[: sizes.fitting("t", backlog)]
+        backlog = backlog[len(piece) :]
+        took.append(0.5 + seconds_per_megabyte * sum(file.size for file in piece) / MEGABYTE)
+        sizes.measured("t", piece, took[-1])
+    return took
+
+
+def test_a_backlog_is_loaded_in_pieces_of_about_the_same_time_whatever_the_machine() -> None:
+    for seconds_per_megabyte in (0.01, 0.1, 1.0):
+        took = loads(files(5_000, MEGABYTE), seconds_per_megabyte)
+        assert max(took[2:]) < 1.5 * AIM
+        assert min(took[5:-1]) > AIM / 3
+
+
+def test_many_small_files_count_for_more_than_their_bytes() -> None:
+    assert PieceSizes().fitting("t", files(100_000, 10)) < 1_000
+
+
+def test_a_file_larger_than_any_piece_is_a_piece_of_its_own() -> None:
+    assert PieceSizes().fitting("t", files(2, 10**12)) == 1
+
+
+def test_small_loads_do_not_make_pieces_smaller() -> None:
+    sizes, backlog = PieceSizes(), files(1_000, MEGABYTE)
+    before = sizes.fitting("t", backlog)
+    sizes.measured("t", backlog[:1], 1.0)
+    assert sizes.fitting("t", backlog) == before
