@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cProfile
 import pstats
+import queue
 import random
 import time
 from collections.abc import Callable
@@ -24,7 +25,9 @@ from freshtide.core.loads import plan_load
 from freshtide.feeds import SettledFile, admit
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.recovery import reconcile
+from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
+from freshtide.scheduling import RetryPolicy
 from freshtide.spark import start_session
 
 _ROWS = 2_000
@@ -65,6 +68,13 @@ class _Update:
             catalog=self._bench.catalog,
             absences=Absences(),
             clock=self._bench.clock,
+            surroundings=SurroundingsWatch(
+                [],
+                events=queue.SimpleQueue(),
+                tell=lambda _trouble, _told: None,
+                backoff=RetryPolicy(),
+                clock=self._bench.clock.onward,
+            ),
         )
 
     def new_file(self) -> Path:

@@ -43,7 +43,7 @@ from freshtide.project import (
     read_feed,
     settings_from,
 )
-from freshtide.runtime import EngineReport, OutageListener, Workbench
+from freshtide.runtime import EngineReport, OutageListener, Workbench, logging_to
 from freshtide.spark import AuditResult, DataFrame, Listener, SparkSession, run_query
 from freshtide.spark.flows import PACK_ROWS, FlowReport, Progress, run_flow
 
@@ -165,20 +165,24 @@ class Warehouse:
         once: bool = False,
         until: Callable[[], bool] | None = None,
         on_outage: OutageListener | None = None,
+        on_news: Callable[[str], None] | None = None,
     ) -> EngineReport:
         """Keep the warehouse fresh until `stop` is set or `until` says so.
 
-        `on_outage` is told, on another thread, when a feed falls silent for too long and when it is back.
+        `on_outage` is told, on another thread, when a feed falls silent for too long and when it is back. `on_news`
+        gets a sentence when an update fails, when a table is given up, and when all work has to wait and goes on again.
         """
         self._require_free()
-        with self.workbench.leased() as lease:
+        with self.workbench.leased() as lease, logging_to(Places(self.project).log):
 
             def is_over() -> bool:
                 lease.require()
                 return until is not None and until()
 
             engine = self.workbench.engine(once=once)
-            return engine.run(stop=stop or threading.Event(), once=once, until=is_over, on_outage=on_outage)
+            return engine.run(
+                stop=stop or threading.Event(), once=once, until=is_over, on_outage=on_outage, on_news=on_news
+            )
 
     def listen(self, table: str, listener: Listener) -> None:
         """Have a function called with the rows that each update brings into an update table or a latest view.

@@ -21,6 +21,8 @@ from freshtide.core.events import (
     DataArrived,
     Event,
     RebuildRequested,
+    SurroundingsFailed,
+    SurroundingsMended,
     TablePaused,
     TableResumed,
     TimerFired,
@@ -60,7 +62,8 @@ def drive(
         for track in [track for track in running if rng.random() < 0.4]:
             update = running.pop(track)
             if rng.random() < 0.25:
-                events.append(UpdateFailed(table=update.table, track=track, reason="disk full"))
+                blameless = rng.random() < 0.5
+                events.append(UpdateFailed(update.table, track, "disk full", blameless, hopeless=rng.random() < 0.02))
             else:
                 done = UpdateFinished(update.table, track, update.upto, update.upto, rng.expovariate(1.0))
                 events.append(replace(done, revised=update.rebuild))
@@ -72,6 +75,8 @@ def drive(
             name = rng.choice(names)
             requests: list[Event] = [TablePaused(name), TableResumed(name), RebuildRequested(name)]
             events.append(rng.choice(requests))
+        if rng.random() < (0.7 if scheduler.held else 0.05):
+            events.append(SurroundingsMended() if scheduler.held else SurroundingsFailed("the disk is full"))
         commands = scheduler.handle(events, now)
         trace.write(now, events, commands)
         for command in commands:
@@ -181,9 +186,9 @@ def test_the_last_beginning_of_a_file_is_the_one_that_counts(tmp_path: Path) -> 
 def test_a_trace_holds_one_run_after_another(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     for seed in range(3):
-        assert drive(path, two_tables(seed=seed), seed, steps=20, reach=whole_minutes) > 5
+        assert drive(path, two_tables(seed=seed), seed, steps=40, reach=whole_minutes) > 5
     found = replay_trace(path)
-    assert (found.runs, found.decisions, found.difference) == (3, 60, None)
+    assert (found.runs, found.decisions, found.difference) == (3, 120, None)
 
 
 def test_a_decision_that_was_tampered_with_is_found_with_its_line_and_both_commands(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ poll: 100ms
 large_update: 1GiB
 update_memory: 2MB
 retention: 7d
+min_free: 500MB
 """
     assert settings(written) == Settings(
         name="network",
@@ -49,6 +50,7 @@ retention: 7d
         large_update=2**30,
         update_memory=2_000_000,
         retention=7 * 86_400.0,
+        min_free=500_000_000,
     )
 
 
@@ -83,7 +85,7 @@ spark:
         (
             "name: x\ntrack: 3\n",
             "freshtide.yml:2: There is no setting 'track'. Did you mean 'tracks'? Known: catalog, flows, large_update, "
-            "name, poll, retention, retry, scheduler, spark, storage, tracks, update_memory.",
+            "min_free, name, poll, retention, retry, scheduler, spark, storage, tracks, update_memory.",
         ),
         ("tracks: 0\n", "freshtide.yml:1: 'tracks' must be at least 1, not '0'."),
         ("tracks: many\n", "freshtide.yml:1: 'tracks' must be a whole number, not 'many'."),
@@ -112,8 +114,8 @@ spark:
         ),
         (
             "- tracks\n",
-            "freshtide.yml:1: Keys and values are expected here. Known: catalog, flows, large_update, name, poll, "
-            "retention, retry, scheduler, spark, storage, tracks, update_memory.",
+            "freshtide.yml:1: Keys and values are expected here. Known: catalog, flows, large_update, min_free, name, "
+            "poll, retention, retry, scheduler, spark, storage, tracks, update_memory.",
         ),
     ],
 )

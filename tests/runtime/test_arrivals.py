@@ -13,6 +13,7 @@ from freshtide.runtime.arrivals import ArrivalWatcher
 from freshtide.runtime.outages import OutageWatch
 
 from ..core.declared import base, feed
+from .surroundings import untroubled
 
 MINUTE = 60.0
 
@@ -27,6 +28,7 @@ def test_what_arrives_in_few_feeds_is_noticed_long_before_it_has_to_be(tmp_path:
         events=events,
         on_request=lambda _request: None,
         outages=OutageWatch([feed()], catalog, poll=MINUTE, tell=lambda _feed, _outage: None),
+        surroundings=untroubled(events),
         absences=Absences(),
         more_faults=dict,
         poll=MINUTE,

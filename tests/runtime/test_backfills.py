@@ -9,6 +9,7 @@ import pytest
 from freshtide.catalog import Catalog, Request, RequestKind, TableRow
 from freshtide.core.graph import TableGraph
 from freshtide.runtime.backfills import Backfills
+from freshtide.runtime.owing import Owed
 from tests.catalog.conftest import catalog, url
 from tests.core.declared import base, view
 
@@ -31,7 +32,8 @@ class Rebuild:
 
     def __init__(self, catalog: Catalog, **standing: dict[str, Any]) -> None:
         self._requests = catalog.requests
-        self.backfills = Backfills(GRAPH, catalog.requests)
+        self._owed = Owed(on_failure=lambda error: pytest.fail(str(error)))
+        self.backfills = Backfills(GRAPH, catalog.requests, self._owed)
         self._number = catalog.requests.add(RequestKind.BACKFILL, "t", at=1.0)
         rows = {name: TableRow(**{"name": name, "freshness": 1.0, **standing.get(name, {})}) for name in GRAPH}
         self.backfills.begin(self._number, "t", rows)
@@ -41,6 +43,7 @@ class Rebuild:
             self.backfills.rebuilt(unit)
 
     def answer(self) -> Request:
+        self._owed.settle()
         request = self._requests.get(self._number)
         assert request is not None
         return request

@@ -99,9 +99,9 @@ class Bench:
         )
         return self.started()
 
-    def fails(self, name: str, reason: str = "disk full") -> list[Command]:
+    def fails(self, name: str, reason: str = "disk full", **blame: bool) -> list[Command]:
         update = self.running.pop(name)
-        return self.happens(UpdateFailed(table=name, track=update.track, reason=reason))
+        return self.happens(UpdateFailed(table=name, track=update.track, reason=reason, **blame))
 
     def timer(self) -> list[str]:
         self.happens(TimerFired())

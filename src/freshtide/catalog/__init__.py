@@ -12,7 +12,7 @@ from freshtide.catalog.requests import Request, RequestKind, RequestQueue
 from freshtide.catalog.streams import UpdateStreamRow, UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
-from freshtide.catalog.urls import parse_url, url_within, without_password
+from freshtide.catalog.urls import folder_of, parse_url, url_within, without_password
 
 __all__ = [
     "Catalog",
@@ -32,6 +32,7 @@ __all__ = [
     "UpdateStreamRow",
     "UpdateStreams",
     "WarehouseBusyError",
+    "folder_of",
     "lease_folder",
     "parse_url",
     "url_within",

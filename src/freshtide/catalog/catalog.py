@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event
+from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, false, update
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from freshtide.catalog.faults import FeedFaults
@@ -16,12 +16,13 @@ from freshtide.catalog.groups import GroupCosts
 from freshtide.catalog.leases.database import CatalogSeat
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import RequestQueue
+from freshtide.catalog.schema import requests
 from freshtide.catalog.streams import UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog
 from freshtide.catalog.upgrades import bring_up_to_date
 from freshtide.catalog.urls import parse_url, with_patience
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.core.files import FeedFile
 
 # How long processes that use the same SQLite file wait for each other.
@@ -29,7 +30,7 @@ _PATIENCE = 30.0
 _LOOK_AGAIN = 0.01
 
 
-class CatalogError(FreshtideError):
+class CatalogError(SurroundingsError):
     """A catalog that cannot be opened or has gone away."""
 
     def __init__(self, url: URL, reason: object) -> None:
@@ -96,6 +97,11 @@ class Catalog:
             self.tables.advance(row, within=connection)
             self.updates.finish(update_id, at=at, freshness=row.freshness, rows=rows, within=connection)
 
+    def require_answer(self) -> None:
+        """Raise a CatalogError unless the database takes what is written."""
+        with self._engine.begin() as connection:
+            connection.execute(update(requests).where(false()).values(done=True))
+
     def last_sign_of_life(self) -> float | None:
         """When a run last wrote something down, as far as can be told."""
         signs = (self.files.last_arrival(), self.updates.last_moment())
@@ -116,10 +122,11 @@ def _engine(url: URL) -> Engine:
         engine = create_engine(with_patience(url), pool_pre_ping=True)
 
     @event.listens_for(engine, "handle_error")
-    def _explain(context: ExceptionContext) -> None:
+    def _explain(context: ExceptionContext) -> BaseException | None:
         """Whoever was using the catalog when it went away hears so in words."""
-        if isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
-            context.chained_exception = CatalogError(url, context.original_exception)
+        if context.is_disconnect or isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
+            return CatalogError(url, context.original_exception)
+        return None
 
     return engine
 

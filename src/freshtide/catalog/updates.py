@@ -65,6 +65,10 @@ class UpdateLog:
     def fail(self, update_id: int, *, at: float, error: str) -> None:
         self._set(update_id, {"status": UpdateStatus.FAILED, "finished_at": at, "error": error})
 
+    def interrupt(self, update_id: int, *, at: float, error: str) -> None:
+        """An update that ended through no fault of its own."""
+        self._set(update_id, {"status": UpdateStatus.INTERRUPTED, "finished_at": at, "error": error})
+
     def interrupt_running(self, at: float) -> None:
         """What is still marked as running belonged to a process that is gone."""
         with self._engine.begin() as connection:

@@ -39,6 +39,12 @@ def url_within(text: str, folder: Path) -> str:
     return url.set(database=str(folder / url.database)).render_as_string(hide_password=False)
 
 
+def folder_of(text: str) -> Path | None:
+    """The folder of a SQLite file; None where the catalog is on a server, or in memory."""
+    url = parse_url(text)
+    return Path(url.database).parent if url.get_backend_name() == "sqlite" and url.database else None
+
+
 def without_password(text: str) -> str:
     return make_url(text).render_as_string(hide_password=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Annotated
 
@@ -66,9 +67,13 @@ def _common(
 def main() -> None:
     """Run a command; errors a user can act on become messages and exit codes."""
     debug = "--debug" in sys.argv
+    # Libraries log what reaches us as an exception; with nobody to listen they would print it, tracebacks and all.
+    logging.getLogger().addHandler(logging.NullHandler())
     if debug:
         # Wherever it stands: `freshtide run --debug` is what people type.
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
+        # Failures of updates are told by a run that goes on, and say in one line what they have to say.
+        logging.getLogger("freshtide").addHandler(logging.StreamHandler())
     try:
         app()
     except FreshtideError as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
+from typing import NoReturn
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -21,6 +23,9 @@ from freshtide.runtime import EngineReport
 from freshtide.warehouse import Warehouse
 
 _REPORT_EVERY = 10.0
+_ENDED_AT_ONCE = "Ended at once. Nothing is lost: the next run repeats what was going on."
+# Back from the screen of the live table, with a cursor.
+_NORMAL_SCREEN = b"\x1b[?1049l\x1b[?25h"
 _ENDING = "ending: running updates finish first (Ctrl-C again does not wait)"
 
 
@@ -49,6 +54,7 @@ def run_in_foreground(
             once=once,
             until=lambda: seconds is not None and clock.steady() - began >= seconds,
             on_outage=view.tell_outage,
+            on_news=view.tell_news,
         )
     stop.set()
     if helper:
@@ -92,10 +98,17 @@ class _View:
             now = self._warehouse.workbench.clock.now()
             console.print(escape(outage_story(feed, outage, now)), soft_wrap=True)
 
+    def tell_news(self, sentence: str) -> None:
+        """A line when something goes wrong or is well again; the live table shows what is wrong now."""
+        if self._lines is not None:
+            console.print(escape(sentence), soft_wrap=True)
+
     def _picture(self) -> RenderableType:
         status = self._warehouse.status()
         updates = number_of(sum(table.updates for table in status.tables), "update")
         parts = [format_duration(self._warehouse.workbench.clock.steady() - self._began), updates]
+        if status.surroundings is not None:
+            parts.insert(0, status.surroundings.story(status.at))
         if status.trouble:
             parts.append(f"{status.trouble}: `freshtide feeds`")
         # Title, header and this line are always there.
@@ -112,25 +125,38 @@ class _View:
             updates = sum(table.updates for table in status.tables)
             pending = sum(table.residents or table.pending for table in status.tables)
             behind = ", ".join(table.name for table in status.broken) or "none"
-            console.print(
-                f"{number_of(updates, 'update')} so far, {pending} pending; beyond their target lag: {behind}"
-            )
+            told = f"{number_of(updates, 'update')} so far, {pending} pending; beyond their target lag: {behind}"
+            if status.surroundings is not None:
+                told = f"{status.surroundings.story(status.at)} ({number_of(updates, 'update')} so far)"
+            console.print(escape(told), soft_wrap=True)
 
 
 class _stopping_on_signals:  # noqa: N801 - reads as the phrase it is used in
-    """The first Ctrl-C lets running updates finish; a second one ends at once."""
+    """The first Ctrl-C lets running updates finish; a second one ends at once, even while Spark is being stopped."""
 
     def __init__(self, stop: threading.Event) -> None:
         self._stop = stop
+        self._is_ending = False
 
     def __enter__(self) -> None:
         self._before = {kind: signal.signal(kind, self._on_signal) for kind in (signal.SIGINT, signal.SIGTERM)}
 
     def __exit__(self, *_: object) -> None:
+        if self._is_ending:
+            return
         for kind, handler in self._before.items():
             signal.signal(kind, handler)
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self._stop.is_set():
-            raise KeyboardInterrupt
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self._is_ending:
+            _end_at_once(number)
+        self._is_ending = True
         self._stop.set()
+
+
+def _end_at_once(number: int) -> NoReturn:
+    """Leave without a word from the threads that are in the midst of something; Spark ends when we are gone."""
+    if console.is_terminal:
+        os.write(1, _NORMAL_SCREEN)
+    os.write(2, f"{_ENDED_AT_ONCE}\n".encode())
+    os._exit(128 + number)

@@ -85,6 +85,8 @@ def status(
 
 def _print_status(now: WarehouseStatus, bounds: Mapping[str, KeptBound], healths: Iterable[FeedHealth]) -> None:
     console.print(status_table(now, width=console.width, bounds=bounds))
+    if now.surroundings is not None:
+        console.print(f"[red]●[/red] {escape(now.surroundings.story(now.at))}", soft_wrap=True)
     for kept in (bounds[table.name] for table in now.tables if table.name in bounds):
         if kept.is_broken:
             most, bound = duration(kept.observed), duration(kept.bound)

@@ -50,6 +50,8 @@ def run(
         for table, reason in report.failed.items():
             errors.print(f"[red]●[/red] '{table}' failed: {escape(reason)}", soft_wrap=True)
             errors.print(f"  [dim]Mend the cause, then `freshtide resume {table}`.[/dim]", soft_wrap=True)
+        if report.failed:
+            errors.print(f"[dim]{escape(str(Places(loaded).log))} tells where each failed.[/dim]", soft_wrap=True)
         waiting = [t.name for t in status.tables if t.staleness is None and t.status == "active"]
         if waiting:
             console.print(f"[dim]Without data so far: {', '.join(waiting)}.[/dim]", soft_wrap=True)

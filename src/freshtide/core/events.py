@@ -41,6 +41,22 @@ class UpdateFailed:
     table: str
     track: int
     reason: str
+    blameless: bool = False
+    """Whether disk, database or Spark was at fault: it counts as no try, and is repeated when they are well again."""
+    hopeless: bool = False
+    """Whether another try would do harm: the table is given up at once."""
+
+
+@dataclass(slots=True)
+class SurroundingsFailed:
+    """Disk, database or Spark cannot be worked with: nothing is started until they are well again."""
+
+    reason: str
+
+
+@dataclass(slots=True)
+class SurroundingsMended:
+    """Disk, database and Spark are well again."""
 
 
 @dataclass(slots=True)
@@ -69,4 +85,14 @@ class RebuildRequested:
     table: str
 
 
-Event = DataArrived | UpdateFinished | UpdateFailed | TimerFired | TablePaused | TableResumed | RebuildRequested
+Event = (
+    DataArrived
+    | UpdateFinished
+    | UpdateFailed
+    | SurroundingsFailed
+    | SurroundingsMended
+    | TimerFired
+    | TablePaused
+    | TableResumed
+    | RebuildRequested
+)

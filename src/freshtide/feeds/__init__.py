@@ -17,6 +17,7 @@ from freshtide.feeds.errors import (
     VanishedFileError,
 )
 from freshtide.feeds.feedset import FeedSet
+from freshtide.feeds.globs import landing_folders
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
 from freshtide.feeds.quarantine import CHANGED, accept_everywhere, retry_everywhere, skip_everywhere, verdicts
 from freshtide.feeds.records import record_lines
@@ -46,6 +47,7 @@ __all__ = [
     "check_feed",
     "check_time_format",
     "inspect",
+    "landing_folders",
     "parser",
     "read_punctuation",
     "record_lines",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from freshtide.core.errors import Problem
+from freshtide.core.errors import Problem, SurroundingsError
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Feed
 from freshtide.feeds.admission import Findings, Ledger, judge
@@ -103,6 +103,8 @@ class FeedSet:
             try:
                 found = self._poll_one(watched, now, now if steady is None else steady)
                 watched.fault = None
+            except SurroundingsError:
+                raise  # The ledger cannot be asked, which is no feed's fault: what was read waits.
             except Exception as error:  # one bad feed must not stop the others: its files wait, it is reported
                 watched.fault = Problem(
                     message=f"Feed '{watched.feed.name}' could not be polled: {error!r}.",

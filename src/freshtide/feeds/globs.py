@@ -119,6 +119,11 @@ def feed_globs(feed: Feed, root: Path) -> tuple[Glob, ...]:
     return (*data, Glob(base=base, parts=parts, role=Role.PUNCTUATION))
 
 
+def landing_folders(feed: Feed, root: Path) -> tuple[Path, ...]:
+    """The folders that hold a feed's data, as far as no wildcard stands before them."""
+    return () if feed.stream is not None else tuple(Path(glob.base) for glob in _data_globs(feed, root))
+
+
 def is_punctuation(feed: Feed, path: str) -> bool:
     """Whether a path is one of the feed's punctuation files, wherever the project lies."""
     if feed.punctuation is None:

@@ -24,6 +24,7 @@ from freshtide.observe.selection import select_tables
 from freshtide.observe.standing import beginning_of, reach_of, scheduler_from
 from freshtide.observe.status import FeedReport, TableReport, WarehouseStatus, warehouse_status
 from freshtide.observe.traces import Reached, beginning_line, continuation_line, decision_line
+from freshtide.observe.troubles import Trouble, read_trouble, write_trouble
 
 __all__ = [
     "Assurance",
@@ -51,6 +52,7 @@ __all__ = [
     "TableCurve",
     "TableReport",
     "TraceError",
+    "Trouble",
     "WarehouseModel",
     "WarehouseStatus",
     "Work",
@@ -68,6 +70,7 @@ __all__ = [
     "predict",
     "promises",
     "reach_of",
+    "read_trouble",
     "recommend",
     "remedies",
     "replay_trace",
@@ -79,4 +82,5 @@ __all__ = [
     "staleness_curves",
     "warehouse_model",
     "warehouse_status",
+    "write_trouble",
 ]

@@ -58,6 +58,8 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     outlook = outlook_of(scheduler, unit, len(project.graph), traced=traced)
     chain = _limiting_chain(project, catalog, name)
     sentences = [_how_stale(report), *_state(report, now, run_going_on=run_going_on)]
+    if status.surroundings is not None:
+        sentences.append(status.surroundings.story(now))
     if project.graph[name].is_base:
         sentences += _feed_story(project, catalog, report, now)
     else:

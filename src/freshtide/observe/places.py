@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from freshtide.catalog import lease_folder, url_within
+from freshtide.catalog import folder_of, lease_folder, url_within
 from freshtide.project import Project
 
 
@@ -29,6 +29,16 @@ class Places:
         return self.state / "trace.jsonl"
 
     @property
+    def log(self) -> Path:
+        """What went wrong and where, for those who look for the cause."""
+        return self.state / "freshtide.log"
+
+    @property
+    def trouble(self) -> Path:
+        """What is wrong with the surroundings of the run that goes on."""
+        return self.state / "trouble.json"
+
+    @property
     def flows(self) -> Path:
         """Where runs of flows put what they need until they end."""
         return self.state / "flows"
@@ -45,6 +55,11 @@ class Places:
     @property
     def tables(self) -> Path:
         return self.project.root / self.project.settings.storage
+
+    @property
+    def catalog_folder(self) -> Path | None:
+        """Where the catalog lies, if it is a file."""
+        return folder_of(self.catalog_url)
 
     @property
     def catalog_url(self) -> str:

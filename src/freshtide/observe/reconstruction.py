@@ -63,5 +63,10 @@ def _failed(catalog: Catalog, tables: Iterable[str], most: int) -> Iterator[Upda
     for name in tables:
         if name in rows and rows[name].failures and rows[name].status == "active":
             recent = catalog.updates.recent(name, most + 1)
-            ended = [update for update in recent if update.status is not UpdateStatus.RUNNING]
+            ended = [update for update in recent if update.status is not UpdateStatus.RUNNING and _counts(update)]
             yield from list(takewhile(lambda update: update.status is UpdateStatus.FAILED, ended))[:most]
+
+
+def _counts(update: UpdateRow) -> bool:
+    """Whether an update says something about its table: one that the surroundings interrupted does not."""
+    return update.status is not UpdateStatus.INTERRUPTED or update.error is None

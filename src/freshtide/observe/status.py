@@ -15,6 +15,8 @@ from freshtide.core.instants import format_instant, micros
 from freshtide.core.staleness import trailing_edge
 from freshtide.core.tables import Table
 from freshtide.observe.health import outage_json
+from freshtide.observe.places import Places
+from freshtide.observe.troubles import Trouble, read_trouble
 from freshtide.project import Project
 
 _TROUBLE = (FileState.QUARANTINED, FileState.REFUSED, FileState.AWAY)
@@ -111,6 +113,8 @@ class WarehouseStatus:
     at: float
     tables: tuple[TableReport, ...]
     feeds: tuple[FeedReport, ...] = field(default=())
+    surroundings: Trouble | None = None
+    """Why the run that goes on starts nothing: disk, database or Spark."""
 
     @property
     def broken(self) -> tuple[TableReport, ...]:
@@ -131,6 +135,7 @@ class WarehouseStatus:
             "at": format_instant(self.at),
             "tables": [table.as_json() for table in self.tables],
             "feeds": [feed.as_json() for feed in self.feeds],
+            "surroundings": None if self.surroundings is None else self.surroundings.as_json(),
         }
 
 
@@ -185,7 +190,11 @@ def warehouse_status(
             )
         )
     return WarehouseStatus(
-        name=project.settings.name, at=now, tables=tuple(reports), feeds=_feeds(project, catalog, outages)
+        name=project.settings.name,
+        at=now,
+        tables=tuple(reports),
+        feeds=_feeds(project, catalog, outages),
+        surroundings=read_trouble(Places(project).trouble) if run_going_on else None,
     )
 
 

@@ -75,6 +75,8 @@ class Settings:
     """How much the rows may take that wait for update tables."""
     retention: float = 86_400.0
     """How long old versions of the tables are kept."""
+    min_free: int | None = None
+    """How much must be free on the disks for work to go on; None: 1 GB, or 2 % of a disk that is small."""
     flow_policy: str = mixed.NAME
     """By which policy flows run that load tables."""
     place: Place = field(default=_somewhere, compare=False, repr=False)
@@ -104,6 +106,7 @@ def read_settings(file: YamlFile, *, default_name: str) -> Settings:
         large_update=written.large_update,
         update_memory=written.update_memory,
         retention=written.retention,
+        min_free=written.min_free,
         flow_policy=written.flows.policy,
         place=file.origin,
     )
@@ -116,6 +119,10 @@ def settings_from(values: Mapping[str, object]) -> Settings:
 
 def _size(value: object) -> Any:
     return understood(parse_size, plain(value, "a size"))
+
+
+def _size_or_default(value: object) -> Any:
+    return None if value is None else _size(value)
 
 
 def _catalog(value: object) -> object:
@@ -194,4 +201,5 @@ class _WrittenSettings(Written):
     large_update: Annotated[int, BeforeValidator(_size)] = 64_000_000
     update_memory: Annotated[int, BeforeValidator(_size)] = 512_000_000
     retention: Duration = 86_400.0
+    min_free: Annotated[int | None, BeforeValidator(_size_or_default)] = None
     flows: _WrittenFlows = _WrittenFlows()

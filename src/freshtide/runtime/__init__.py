@@ -6,6 +6,7 @@ updates run on one thread per track, and the engine's own thread does nothing bu
 
 from freshtide.runtime.composition import Workbench
 from freshtide.runtime.engine import Engine, EngineReport
+from freshtide.runtime.logs import logging_to
 from freshtide.runtime.outages import OutageListener
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "EngineReport",
     "OutageListener",
     "Workbench",
+    "logging_to",
 ]

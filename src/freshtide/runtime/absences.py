@@ -29,10 +29,13 @@ class Absences:
     def ended(self) -> list[str]:
         """Tables that need not wait any longer; whether there is more to wait for shows when they go on."""
         with self._lock:
-            back = [table for table, path in self._awaited.items() if _is_there(path)]
-            for table in back:
-                del self._awaited[table]
-        return back
+            return [table for table, path in self._awaited.items() if _is_there(path)]
+
+    def forget(self, tables: Iterable[str]) -> None:
+        """These tables have been told to go on."""
+        with self._lock:
+            for table in tables:
+                self._awaited.pop(table, None)
 
 
 def _is_there(path: str) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from freshtide.catalog import Catalog, Request
 from freshtide.clock import SystemClock
+from freshtide.core.errors import SurroundingsError
 from freshtide.core.events import DataArrived, Event
 from freshtide.core.files import LOADABLE, FeedFile, FileState
 from freshtide.core.graph import TableGraph
@@ -15,6 +17,7 @@ from freshtide.core.tables import Table
 from freshtide.feeds import FeedSet
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.outages import OutageWatch
+from freshtide.runtime.watching import Surroundings
 
 _ASK_EVERY = 0.25
 _REGISTER_AT_ONCE = 1_000
@@ -37,6 +40,7 @@ class ArrivalWatcher:
         events: queue.SimpleQueue[Event],
         on_request: Callable[[Request], None],
         outages: OutageWatch,
+        surroundings: Surroundings,
         absences: Absences,
         more_faults: Callable[[], Mapping[str, tuple[str, ...]]],
         poll: float,
@@ -50,6 +54,11 @@ class ArrivalWatcher:
         self._events = events
         self._on_request = on_request
         self._outages = outages
+        self._surroundings = surroundings
+        self._found: list[FeedFile] = []
+        """What is still to be registered: the feeds do not find it again."""
+        self._is_unsure = False
+        """Whether some of that may have been registered all the same, before the catalog's answer was lost."""
         self._absences = absences
         self._poll = poll
         self._clock = clock
@@ -76,10 +85,13 @@ class ArrivalWatcher:
 
     def _run(self) -> None:
         try:
-            self._outages.begin(self._clock.now())
+            self._surroundings.insist(lambda: self._outages.begin(self._clock.now()))
             while not self._stop.is_set():
                 begun = self._clock.steady()
-                self._look()
+                try:
+                    self._look()
+                except SurroundingsError as error:
+                    self._wait_for_better_times(error)
                 self._stop.wait(self._pause(took=self._clock.steady() - begun))
         except BaseException as error:
             self.fault = error
@@ -88,21 +100,28 @@ class ArrivalWatcher:
         """Few feeds are looked at more often than they have to be: what arrives in them waits for nothing else."""
         return min(self._poll, max(_SHORTEST_PAUSE, took * _PAUSE_PER_LOOK))
 
+    def _wait_for_better_times(self, error: SurroundingsError) -> None:
+        self._quiet.clear()
+        self._is_unsure = True
+        self._surroundings.suspect(error)
+        while not (self._surroundings.is_well or self._stop.is_set()):
+            self._stop.wait(_ASK_EVERY)
+
     def _look(self) -> None:
         now, begun = self._clock.now(), self._clock.steady()
         asked = self._ask(begun) | self._go_on()
-        found: list[FeedFile] = []
+        self._register_found()
         registered_at, interval = begun, _REGISTER_FIRST
         for files in self._feeds.poll_each(now, steady=begun):
             self._quiet.clear()
-            found += files
+            self._found += files
             # The first are loaded while the last are still looked at, without a transaction for each.
             if self._clock.steady() - registered_at > interval:
-                self.register(found)
-                found, registered_at, interval = [], self._clock.steady(), _REGISTER_EVERY
+                self._register_found()
+                registered_at, interval = self._clock.steady(), _REGISTER_EVERY
         self._tell_faults()
-        if found:
-            self.register(found)
+        if self._found:
+            self._register_found()
         elif registered_at == begun and not asked and not self._feeds.settling:
             self._quiet.set()
         # After what was found has been registered: a file that ends a silence at the last moment is in time.
@@ -122,6 +141,7 @@ class ArrivalWatcher:
             beside = [self._graph[table] for table in self._graph.units[unit]]
             for event in pending_announcements(unit, beside, self._catalog):
                 self._events.put(event)
+        self._absences.forget(tables)
         return bool(tables)
 
     def _ask(self, moment: float) -> bool:
@@ -131,27 +151,47 @@ class ArrivalWatcher:
         self._asked_at = moment
         requests = self._catalog.requests.open_after(self._last_request)
         for request in requests:
-            self._last_request = request.id
             self._on_request(request)
+            self._last_request = request.id
         return bool(requests)
 
-    def register(self, found: list[FeedFile]) -> None:
-        """Write arrivals into the catalog, then announce those that can be loaded and are news.
+    def _register_found(self) -> None:
+        """Not too many at once: nobody else can write into the catalog meanwhile, and the first can be loaded."""
+        while self._found:
+            some = self._found[:_REGISTER_AT_ONCE]
+            there = self._registered_before(some) if self._is_unsure else []
+            self._announce(there)
+            paths = {(file.feed, file.path) for file in there}
+            self.register([file for file in some if (file.feed, file.path) not in paths])
+            del self._found[: len(some)]
+        self._is_unsure = False
 
-        Not more than so many at once: nobody else can write into the catalog meanwhile, and the first can be loaded.
-        """
-        readers = {feed: tuple(t.name for t in self._graph.for_feed(feed)) for feed in {f.feed for f in found}}
-        for start in range(0, len(found), _REGISTER_AT_ONCE):
-            some = found[start : start + _REGISTER_AT_ONCE]
-            registered = self._catalog.files.register_all([(file, readers[file.feed]) for file in some])
-            known = {file.id for file in some}
-            news = [file for file in registered if file.id not in known or file.state is FileState.REFUSED]
-            for file in news:
-                if file.state in LOADABLE:
-                    timestamp = self._catalog.files.announced(file.timestamp, file.feed)
-                    for unit in self._graph.units.of_all(readers[file.feed]):
-                        self._events.put(DataArrived(table=unit, timestamp=timestamp))
-            self._outages.arrived(news)
+    def _registered_before(self, found: list[FeedFile]) -> list[FeedFile]:
+        """Those that the catalog has, as it has them."""
+        there = []
+        for feed in {file.feed for file in found}:
+            sought = {file.path: file for file in found if file.feed == feed}
+            known = self._catalog.files.by_paths(feed, list(sought))
+            there += [file for path, file in known.items() if replace(file, id=0) == replace(sought[path], id=0)]
+        return there
+
+    def register(self, found: list[FeedFile]) -> None:
+        """Write arrivals into the catalog, then announce those that can be loaded and are news."""
+        readers = {file.feed: self._readers(file.feed) for file in found}
+        registered = self._catalog.files.register_all([(file, readers[file.feed]) for file in found])
+        known = {file.id for file in found}
+        self._announce([file for file in registered if file.id not in known or file.state is FileState.REFUSED])
+
+    def _announce(self, registered: list[FeedFile]) -> None:
+        for file in registered:
+            if file.state in LOADABLE:
+                timestamp = self._catalog.files.announced(file.timestamp, file.feed)
+                for unit in self._graph.units.of_all(self._readers(file.feed)):
+                    self._events.put(DataArrived(table=unit, timestamp=timestamp))
+        self._outages.arrived(registered)
+
+    def _readers(self, feed: str) -> tuple[str, ...]:
+        return tuple(table.name for table in self._graph.for_feed(feed))
 
 
 def pending_announcements(unit: str, tables: Iterable[Table], catalog: Catalog) -> list[DataArrived]:

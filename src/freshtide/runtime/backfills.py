@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from freshtide.catalog import RequestQueue, TableRow
 from freshtide.core.graph import TableGraph
+from freshtide.runtime.owing import Owed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +107,10 @@ class Backfills:
     Requests come on another thread than the ends of updates.
     """
 
-    def __init__(self, graph: TableGraph, requests: RequestQueue) -> None:
+    def __init__(self, graph: TableGraph, requests: RequestQueue, owed: Owed) -> None:
         self._graph = graph
         self._requests = requests
+        self._owed = owed
         self._open: list[_Backfill] = []
         self._told: dict[int, list[tuple[str, bool]]] = {}
         """What is to be said to a request once the last of its rebuilds is done, and whether that is good."""
@@ -159,7 +162,8 @@ class Backfills:
         if any(other.request_id == number for other in self._open):
             return
         told = self._told.pop(number)
-        self._requests.finish(number, " ".join(text for text, _ in told), succeeded=all(good for _, good in told))
+        message, succeeded = " ".join(text for text, _ in told), all(good for _, good in told)
+        self._owed.add(partial(self._requests.finish, number, message, succeeded=succeeded))
 
 
 def _obstacle(rows: Iterable[TableRow]) -> _Obstacle | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import queue
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -12,17 +14,22 @@ from freshtide.catalog import Catalog, RunLease
 from freshtide.clock import SystemClock
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
+from freshtide.core.events import Event
 from freshtide.core.tables import Column
-from freshtide.feeds import FeedSet, record_lines
+from freshtide.feeds import FeedSet, landing_folders, record_lines
 from freshtide.observe import Places, beginning_of, reach_of, require_tracks, scheduler_from
 from freshtide.project import Project
 from freshtide.runtime.absences import Absences
+from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine
+from freshtide.runtime.news import News
 from freshtide.runtime.opening import loading_flows, open_store
 from freshtide.runtime.recovery import reconcile, revised_views
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.units import UnitWorker
+from freshtide.runtime.watching import Check, SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
+from freshtide.scheduling import RetryPolicy
 from freshtide.spark import (
     Audit,
     Listeners,
@@ -33,6 +40,7 @@ from freshtide.spark import (
     TableStates,
     UpdateExecutor,
     finish_interrupted,
+    require_shared,
     resolve_columns,
     start_session,
 )
@@ -61,7 +69,9 @@ class Workbench:
             # The catalog first: where it is away, nobody should wait for Spark to hear so.
             self.catalog = Catalog.open(self.places.catalog_url)
             opened.callback(self.catalog.close)
-            self.tracks = SparkTracks(spark or start_session(project.settings.spark, log=self.places.spark_log))
+            self.tracks = (
+                _tracks(project.settings.spark, self.places.spark_log) if spark is None else SparkTracks(spark)
+            )
             if spark is None:
                 opened.callback(self.tracks.stop)
             self.store = open_store(project)
@@ -119,10 +129,15 @@ class Workbench:
         project = unpaced(self.project) if once else self.project
         settings = project.settings
         require_tracks(project, self.catalog)
+        feeds = [folder for feed in project.feeds.values() for folder in landing_folders(feed, project.root)]
+        require_shared(self.tracks.session("probe"), tables=self.places.tables, feeds=feeds)
         # Before the catalog is brought up to the logs: these are not at their end yet.
         finish_interrupted(sorted(self.places.flows.glob("*")), self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
         self.executor.streams.begin()
+        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        news = News(self.places.trouble, log=self.places.log)
+        surroundings = self._watch(events, news)
         absences = Absences()
         worker = UpdateWorker(
             self.executor,
@@ -132,6 +147,7 @@ class Workbench:
             catalog=self.catalog,
             absences=absences,
             clock=self.clock,
+            surroundings=surroundings,
         )
         feed_set = FeedSet(
             project.feeds.values(),
@@ -143,7 +159,17 @@ class Workbench:
         trace = TraceWriter(self.places.trace, beginning)
         return Engine(
             scheduler_from(beginning, trace.recording(reach_of(project))),
-            UnitWorker(worker, self.executor, graph=project.graph, catalog=self.catalog, clock=self.clock),
+            UnitWorker(
+                worker,
+                self.executor,
+                graph=project.graph,
+                catalog=self.catalog,
+                clock=self.clock,
+                surroundings=surroundings,
+            ),
+            events=events,
+            surroundings=surroundings,
+            news=news,
             feeds=dict(project.feeds),
             feed_set=feed_set,
             update_streams=self.executor.streams,
@@ -156,12 +182,39 @@ class Workbench:
             trace=trace,
         )
 
+    def _watch(self, events: queue.SimpleQueue[Event], news: News) -> SurroundingsWatch:
+        """Whoever looks after disk, database and Spark during a run."""
+        settings, places, health = self.project.settings, self.places, self.executor.health
+        written = [places.tables, places.state]
+        if places.catalog_folder is not None:
+            written.append(places.catalog_folder)
+        # Where they are made, and will be made again if Spark has to be started anew.
+        spark = [folder.parent for folder in health.own_folders]
+        return SurroundingsWatch(
+            [
+                *disk_checks([*written, *spark], min_free=settings.min_free, written=written),
+                Check(look=self.catalog.require_answer, is_quick=False),
+                Check(look=health.look, is_quick=True, mend=health.mend),
+                Check(look=health.probe, is_quick=False, mend=health.mend),
+            ],
+            events=events,
+            tell=news.tell_trouble,
+            backoff=RetryPolicy(backoff=settings.retry.backoff, longest=settings.retry.longest),
+            clock=self.clock.onward,
+        )
+
     def _resolve(self) -> TableSchemas:
         extra: dict[str, tuple[Column, ...]] = {
             name: self.catalog.files.extra_columns(name) for name in self.project.feeds
         }
         session = self.tracks.session("analysis")
         return resolve_columns(session, self.project.feeds, self.project.graph, flows=self._flows, extra_columns=extra)
+
+
+def _tracks(configuration: Mapping[str, str], log: Path) -> SparkTracks:
+    """A Spark of our own, which can be started again."""
+    start = partial(start_session, configuration, log=log)
+    return SparkTracks(start(), start=start)
 
 
 def unpaced(project: Project) -> Project:
@@ -176,10 +229,7 @@ def unpaced(project: Project) -> Project:
 def _require_writable(*folders: Path) -> None:
     for folder in folders:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            probe = folder / ".write-probe"
-            probe.touch()
-            probe.unlink()
+            write_probe(folder)
         except OSError as error:
             raise NotWritableError(
                 f"{folder} cannot be written: {error.strerror or error}.",

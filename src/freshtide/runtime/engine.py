@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import heapq
+import logging
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from freshtide.catalog import Catalog, Request, RequestKind
 from freshtide.clock import SystemClock
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.core.events import (
     Event,
     RebuildRequested,
     TablePaused,
     TableResumed,
     TimerFired,
+    UpdateFailed,
     UpdateFinished,
 )
 from freshtide.core.graph import TableGraph
@@ -31,16 +35,23 @@ from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
 from freshtide.runtime.filerequests import FileRequests
 from freshtide.runtime.integrity import require_files
+from freshtide.runtime.news import News
 from freshtide.runtime.outages import OutageListener, OutageWatch
+from freshtide.runtime.owing import Owed
 from freshtide.runtime.singlerows import SingleRows
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
 from freshtide.runtime.units import UnitWorker
+from freshtide.runtime.verdicts import surroundings_at_fault
+from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import Scheduler
 from freshtide.spark import UpdateStreams
 
 _LONGEST_WAIT = 0.5
 _KEEP_COSTS_EVERY = 5.0
+# What fails more often than this while disk, database and Spark are found to be well has itself to blame.
+_BLAMELESS_AT_MOST = 6
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +71,9 @@ class Engine:
         scheduler: Scheduler,
         worker: UnitWorker,
         *,
+        events: queue.SimpleQueue[Event],
+        surroundings: SurroundingsWatch,
+        news: News,
         feeds: dict[str, Feed],
         feed_set: FeedSet,
         update_streams: UpdateStreams,
@@ -77,7 +91,13 @@ class Engine:
         self._catalog = catalog
         self._clock = clock
         self._trace = trace
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._events = events
+        self._surroundings = surroundings
+        self._news = news
+        self._owed = Owed(on_failure=surroundings.suspect)
+        self._blameless: Counter[str] = Counter()
+        """How often in a row updates of a unit have failed through no fault of theirs."""
+        trace.on_failure = self._not_traced
         self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
         self._single_rows = SingleRows(
             feeds, update_streams, worker, graph=graph, catalog=catalog, events=self._events, clock=clock
@@ -90,6 +110,7 @@ class Engine:
             events=self._events,
             on_request=self._accept,
             outages=self._outages,
+            surroundings=surroundings,
             absences=absences,
             more_faults=lambda: self._single_rows.faults,
             poll=poll,
@@ -98,7 +119,7 @@ class Engine:
         self._files = FileRequests(
             feeds, graph, catalog, register=self._arrivals.register, events=self._events, clock=clock.now
         )
-        self._backfills = Backfills(graph, catalog.requests)
+        self._backfills = Backfills(graph, catalog.requests, self._owed)
         self._timers: list[float] = []
         self._learnt: dict[str, CostModel] = {}
         """Costs by table that the catalog does not have yet."""
@@ -113,35 +134,55 @@ class Engine:
         once: bool = False,
         until: Callable[[], bool] | None = None,
         on_outage: OutageListener | None = None,
+        on_news: Callable[[str], None] | None = None,
     ) -> EngineReport:
         """Work until stopped; with `once` until everything that is there has been loaded.
 
-        `on_outage` is called on the thread that looks for files.
+        `on_outage` is called on the thread that looks for files, `on_news` with sentences on any thread: updates that
+        failed, tables that were given up, and why all work waits.
         """
         self._on_outage = on_outage
+        self._news.listener = on_news
         self._announce_pending()
         self._start_streams()
+        self._surroundings.start()
         self._arrivals.start()
         ends_in_order = False
         try:
             # What is due from the start, such as a view whose definition has changed, needs no event.
             self._decide(self._gather(0.0))
-            while not stop.is_set() and not (once and self._done()) and not (until is not None and until()):
+            while not stop.is_set() and not self._is_over(once, until):
                 self._turn()
                 self._raise_faults()
             ends_in_order = True
         finally:
             self._single_rows.stop()
             self._arrivals.stop()
+            # Nobody waits for better times any longer: what is not written down by now is found by the next start.
+            self._surroundings.stop()
             self._tracks.stop()
             if ends_in_order:
                 self._single_rows.drain()
             self._single_rows.leave_behind()
-            self._book_late_finishers()
-            self._outages.end(self._clock.now())
-            self._keep_costs()
+            self._write_down_the_last()
             self._trace.close()
         return self._report
+
+    def _is_over(self, once: bool, until: Callable[[], bool] | None) -> bool:
+        try:
+            return (once and self._done()) or (until is not None and until())
+        except SurroundingsError as error:
+            self._surroundings.suspect(error)
+            return False
+
+    def _write_down_the_last(self) -> None:
+        self._book_late_finishers()
+        self._owed.add(lambda: self._outages.end(self._clock.now()))
+        self._owed.add(self._keep_costs)
+        try:
+            self._surroundings.insist(self._owed.settle_now)
+        except SurroundingsError as error:
+            _logger.warning("Not all was written down: %s", error)
 
     def _start_streams(self) -> None:
         try:
@@ -153,7 +194,7 @@ class Engine:
 
     def _raise_faults(self) -> None:
         """What went wrong in another thread and was nobody's to handle ends the run."""
-        for fault in (self._arrivals.fault, self._tracks.fault, self._single_rows.fault):
+        for fault in (self._surroundings.fault, self._arrivals.fault, self._tracks.fault, self._single_rows.fault):
             if fault is not None:
                 raise fault
 
@@ -165,9 +206,13 @@ class Engine:
             events.append(TimerFired())
         if events:
             self._decide(events)
+        elif self._surroundings.is_well:
+            self._owed.settle()
+            self._trace.settle()
 
     def _decide(self, events: list[Event]) -> None:
         now = self._clock.onward()
+        events = [self._blamed(event) if isinstance(event, UpdateFailed) else event for event in events]
         commands = self._scheduler.handle(events, now)
         # Before anything is carried out: whatever becomes of the updates, the trace tells why they were started.
         self._trace.write(now, events, commands)
@@ -175,8 +220,27 @@ class Engine:
             self._carry_out(command)
         self._book(events)
         if self._learnt and (not events or now - self._kept_at > _KEEP_COSTS_EVERY):
-            self._keep_costs()
+            self._owed.add(self._keep_costs)
             self._kept_at = now
+        if self._owed and self._surroundings.is_well:
+            self._owed.settle()
+
+    def _blamed(self, event: UpdateFailed) -> UpdateFailed:
+        """The event, and blame where the surroundings are well each time that somebody looks."""
+        if not event.blameless:
+            self._news.tell_failure(f"An update of '{event.table}' failed: {event.reason}")
+            return event
+        self._blameless[event.table] += 1
+        if self._blameless[event.table] <= _BLAMELESS_AT_MOST:
+            return event
+        self._news.tell_failure(f"An update of '{event.table}' failed, and nothing else does: {event.reason}")
+        return replace(event, blameless=False)
+
+    def _not_traced(self, error: OSError) -> None:
+        at_fault = surroundings_at_fault(error)
+        if at_fault is None:
+            raise error
+        self._surroundings.suspect(at_fault)
 
     def _gather(self, wait: float) -> list[Event]:
         """All that has happened, after waiting for at least one thing to happen."""
@@ -195,6 +259,8 @@ class Engine:
         for event in events:
             if isinstance(event, UpdateFinished):
                 self._report.updates += 1
+                self._surroundings.succeeded()
+                self._blameless.pop(event.table, None)
                 cost = self._scheduler.cost(event.table)
                 if isinstance(cost, CostModel):
                     self._learnt[event.table] = cost
@@ -219,12 +285,14 @@ class Engine:
             case GiveUp(table=unit, reason=reason):
                 for table in self._graph.units[unit]:
                     self._report.failed[table] = reason
-                    self._catalog.tables.set_status(table, "failed", reason)
+                    self._owed.add(partial(self._catalog.tables.set_status, table, "failed", reason))
+                    self._news.tell(f"'{table}' is given up until `freshtide resume {table}`: {reason}")
                 self._backfills.failed(unit, reason)
 
     def _done(self) -> bool:
         sources_quiet = self._arrivals.quiet and self._single_rows.is_quiet
         at_rest = self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
+        at_rest &= self._surroundings.is_well and not self._scheduler.held and not self._owed
         return sources_quiet and at_rest and not self._single_rows.waiting()
 
     def _announce_pending(self) -> None:
@@ -247,6 +315,8 @@ class Engine:
             message = self._begin(request)
             if message is not None:
                 self._catalog.requests.finish(request.id, message)
+        except SurroundingsError:
+            raise  # It is taken up again when they are well.
         except FreshtideError as error:
             self._catalog.requests.finish(request.id, str(error), succeeded=False)
 

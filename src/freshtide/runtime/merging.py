@@ -19,6 +19,7 @@ from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.pieces import AIM, PieceSizes
 from freshtide.runtime.recovery import stream_row
+from freshtide.runtime.suspects import Suspects
 from freshtide.spark import UnreadableFilesError, UpdateExecutor
 
 
@@ -36,9 +37,11 @@ class UpdateTableWorker:
         feeds: Mapping[str, Feed],
         graph: TableGraph,
         catalog: Catalog,
+        suspects: Suspects,
         absences: Absences,
         clock: SystemClock,
     ) -> None:
+        self._suspects = suspects
         self._executor = executor
         self._feeds = feeds
         self._graph = graph
@@ -104,12 +107,13 @@ class UpdateTableWorker:
             ]
             if waiting and self._clock.steady() > until:
                 return True
-            piece = waiting[: min(FILES_AT_ONCE, self._pieces.fitting(table.name, waiting))]
-            standing = look_at(piece, self._catalog)
+            most = min(self._suspects.most(table.name, FILES_AT_ONCE), self._pieces.fitting(table.name, waiting))
+            standing = look_at(waiting[:most], self._catalog)
             if standing is None:
                 continue
             self._absences.note(table.name, standing)
             files = list(takewhile(lambda file: file.state is not FileState.AWAY, standing))
+            self._suspects.takes(table.name, files)
             if not files:
                 return False
             begun = self._clock.steady()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from freshtide.catalog import Catalog
+from freshtide.core.errors import SurroundingsError
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.health import Outage, outage_at
 from freshtide.core.tables import Feed
@@ -90,16 +91,26 @@ class OutageWatch:
                 self._watched[name].alarm_at = None
                 due.append(self._watched[name])
         for watched in due:
-            if watched.rhythm is None or self._overdue(watched, now) is not None:
-                # Before raising an alarm: what the feed has been like lately.
-                self._learn(watched)
-            outage = self._overdue(watched, now)
-            if outage is None:
-                self._set_alarm(watched)
-            else:
-                watched.outage = outage
-                self._catalog.outages.begin(watched.feed.name, outage)
-                self._tell(watched.feed.name, outage)
+            try:
+                self._judge(watched, now)
+            except SurroundingsError:
+                for left in due[due.index(watched) :]:
+                    # It is judged when the catalog can be asked again.
+                    self._alarm_at(left, now)
+                raise
+
+    def _judge(self, watched: _Watched, now: float) -> None:
+        """See whether a silence has become an outage."""
+        if watched.rhythm is None or self._overdue(watched, now) is not None:
+            # Before raising an alarm: what the feed has been like lately.
+            self._learn(watched)
+        outage = self._overdue(watched, now)
+        if outage is None:
+            self._set_alarm(watched)
+        else:
+            self._catalog.outages.begin(watched.feed.name, outage)
+            watched.outage = outage
+            self._tell(watched.feed.name, outage)
 
     def _set_back(self, step: float) -> None:
         """The clock was set back: silences have lasted as long as before, and alarms go off as soon as before."""
@@ -118,9 +129,9 @@ class OutageWatch:
         return None if watched.rhythm is None else outage_at(watched.rhythm.rhythm, watched.silent_since, now)
 
     def _end(self, watched: _Watched, outage: Outage, at: float) -> None:
+        self._catalog.outages.end(watched.feed.name, at=at)
         watched.outage = None
         self._set_alarm(watched)
-        self._catalog.outages.end(watched.feed.name, at=at)
         self._tell(watched.feed.name, replace(outage, ended_at=at, returned=True))
 
     def _learn(self, watched: _Watched) -> None:

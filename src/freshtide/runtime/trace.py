@@ -6,9 +6,9 @@ Fed to a fresh scheduler it gives the same commands again, which is what makes a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from freshtide.core.commands import Command
 from freshtide.core.events import Event
@@ -20,15 +20,21 @@ KEPT = 16
 
 
 class TraceWriter:
-    """Appends a run to a file. A file that has grown large is put aside, and a new one begins that names it."""
+    """Appends a run to a file. A file that has grown large is put aside, and a new one begins that names it.
+
+    What the disk does not take waits in memory and goes before what comes next: no line is left out or torn.
+    """
 
     def __init__(self, path: Path, beginning: Beginning, *, largest: int = LARGEST, kept: int = KEPT) -> None:
         self._path = path
         self._largest = largest
         self._kept = kept
         self._reached: list[Reached] = []
+        self._unwritten = b""
+        self.on_failure: Callable[[OSError], None] | None = None
+        """Told when the disk does not take a line; without it that is raised."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: BinaryIO = path.open("ab")
+        self._file = _opened(path)
         _drop_torn_line(path)
         self._append(beginning_line(beginning))
 
@@ -45,27 +51,47 @@ class TraceWriter:
 
     def write(self, now: float, events: Iterable[Event], commands: Iterable[Command]) -> None:
         reached, self._reached = self._reached, []
-        self._append(decision_line(now, events, commands, reached))
-        if self._file.tell() > self._largest:
-            self._put_aside()
+        self._unwritten += decision_line(now, events, commands, reached).encode()
+        self.settle()
+
+    def settle(self) -> None:
+        """Write what has not been written yet, as far as the disk takes it."""
+        try:
+            self._write_out()
+            if self._file.tell() > self._largest:
+                self._put_aside()
+        except OSError as error:
+            if self.on_failure is None:
+                raise
+            self.on_failure(error)
 
     def close(self) -> None:
         self._file.close()
 
     def _append(self, line: str) -> None:
-        self._file.write(line.encode())
-        self._file.flush()
+        self._unwritten += line.encode()
+        self._write_out()
+
+    def _write_out(self) -> None:
+        while self._unwritten:
+            # The file is not buffered: what it has taken is on its way, and the rest is still here.
+            written = self._file.write(self._unwritten)
+            self._unwritten = self._unwritten[written:]
 
     def _put_aside(self) -> None:
-        self._file.close()
+        if self._path.exists():  # otherwise that is done, and the next one could not be begun
+            self._path.rename(self._path.with_suffix(f".{1 + max(_put_aside_before(self._path), default=0)}.jsonl"))
         aside = _put_aside_before(self._path)
-        number = 1 + max(aside, default=0)
-        predecessor = self._path.with_suffix(f".{number}.jsonl")
-        self._path.rename(predecessor)
-        for old in sorted(aside)[: max(0, len(aside) + 1 - self._kept)]:
+        for old in sorted(aside)[: -self._kept]:
             aside[old].unlink()
-        self._file = self._path.open("ab")
-        self._append(continuation_line(predecessor.name))
+        begun = _opened(self._path)
+        self._file.close()
+        self._file = begun
+        self._append(continuation_line(aside[max(aside)].name))
+
+
+def _opened(path: Path) -> FileIO:
+    return path.open("ab", buffering=0)
 
 
 def _put_aside_before(path: Path) -> dict[int, Path]:

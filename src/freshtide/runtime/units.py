@@ -7,11 +7,12 @@ from dataclasses import replace
 from freshtide.catalog import Catalog
 from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
-from freshtide.core.errors import FreshtideError, LeaseLostError
+from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
 from freshtide.runtime.doing import pool_of
+from freshtide.runtime.watching import Surroundings
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import SharedScans, UpdateExecutor
 
@@ -31,7 +32,9 @@ class UnitWorker:
         graph: TableGraph,
         catalog: Catalog,
         clock: SystemClock,
+        surroundings: Surroundings,
     ) -> None:
+        self._surroundings = surroundings
         self._worker = worker
         self._executor = executor
         self._graph = graph
@@ -41,8 +44,12 @@ class UnitWorker:
         """Groups that have revised tables whose dependents do not know of it yet, because a later table failed."""
 
     def book_stream(self, table: str) -> None:
-        """Write down what waits for an update table."""
-        self._worker.update_tables.book(table)
+        """Write down what waits for an update table, for those who look on."""
+        try:
+            self._worker.update_tables.book(table)
+        except SurroundingsError as error:
+            # The rows are here, and the next ones are written down with them.
+            self._surroundings.suspect(error)
 
     def carry_out(self, command: StartUpdate) -> list[Event]:
         """Run the update; whatever goes wrong becomes an event."""
@@ -53,8 +60,7 @@ class UnitWorker:
         except LeaseLostError:
             raise
         except Exception as error:
-            reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
-            return [UpdateFailed(table=command.table, track=command.track, reason=reason)]
+            return [self._worker.failed(command, error)]
 
     def _update_group(self, command: StartUpdate) -> list[Event]:
         group, pool = command.table, pool_of(command.track)

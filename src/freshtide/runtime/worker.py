@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 
 from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
 from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
-from freshtide.core.errors import FreshtideError, LeaseLostError
+from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
@@ -21,8 +24,28 @@ from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.merging import UpdateTableWorker
 from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.recovery import after_update, catch_up
-from freshtide.spark import SharedScans, UnreadableFilesError, UpdateExecutor
+from freshtide.runtime.suspects import Suspects
+from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
+from freshtide.runtime.watching import Surroundings
+from freshtide.spark import SharedScans, SparkEndedError, UnreadableFilesError, UpdateExecutor
 from freshtide.storage import Store, UpdateKind, UpdateRecord
+
+_ENDS_SPARK = (
+    "Spark's process ended each time that this file was read, the last time with nothing else running: it may need "
+    "more memory than there is. Raise `driver_memory` under `spark`, or split the file; then `freshtide feeds retry`."
+)
+_logger = logging.getLogger(__name__)
+
+
+class EndsSparkError(FreshtideError):
+    """An update that ends Spark's process whenever it runs."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(
+            f"Spark's process ended during both of the last two updates of '{table}', the last time with nothing else "
+            "running.",
+            way_out=f"Raise `driver_memory` under `spark` in freshtide.yml, then run `freshtide resume {table}`.",
+        )
 
 
 class UpdateWorker:
@@ -38,7 +61,9 @@ class UpdateWorker:
         catalog: Catalog,
         absences: Absences,
         clock: SystemClock,
+        surroundings: Surroundings,
     ) -> None:
+        self._surroundings = surroundings
         self._executor = executor
         self._absences = absences
         self._pieces = PieceSizes()
@@ -47,26 +72,35 @@ class UpdateWorker:
         self._store = store
         self._catalog = catalog
         self._clock = clock
+        self._suspects = Suspects()
         self.update_tables = UpdateTableWorker(
-            executor, feeds=feeds, graph=graph, catalog=catalog, absences=absences, clock=clock
+            executor,
+            feeds=feeds,
+            graph=graph,
+            catalog=catalog,
+            suspects=self._suspects,
+            absences=absences,
+            clock=clock,
         )
 
     def carry_out(self, command: StartUpdate, scans: SharedScans | None = None) -> list[Event]:
         """Run the update; whatever goes wrong becomes an event. `scans` are shared with the others of a group."""
         table = self._graph[command.table]
         started, began = self._clock.now(), self._clock.steady()
-        update = self._catalog.updates.start(self._row(command, started))
+        update: int | None = None
         try:
+            update = self._catalog.updates.start(self._row(command, started))
             caught_up = self._finish(table)
-            done = self._update(table, command, scans)
+            done = self._watched(table, command, scans)
+            took = self._clock.steady() - began
+            # The commit has landed: what came of it is written down, whatever that takes.
+            row = self._surroundings.insist(partial(self._book, table, done, update=update, started=started, took=took))
         except LeaseLostError:
             raise  # The run is over: there is nothing that it might still write down.
         except Exception as error:
-            reason = error.message if isinstance(error, FreshtideError) else f"{type(error).__name__}: {error}"
-            self._catalog.updates.fail(update, at=started + self._clock.steady() - began, error=reason)
-            self._catalog.tables.count_failure(table.name)
-            return [UpdateFailed(table=table.name, track=command.track, reason=reason)]
-        row = self._book(table, done, update=update, started=started, took=self._clock.steady() - began)
+            failed = self.failed(command, error)
+            self._book_failure(failed, update, at=started + self._clock.steady() - began)
+            return [failed]
         if done.outcome is not None:
             self._executor.tidy(table.name)
         finished = UpdateFinished(
@@ -77,7 +111,54 @@ class UpdateWorker:
             seconds=self._clock.steady() - began,
             revised=caught_up or _is_revised(done),
         )
-        return [finished, *self._left_over(table, command, done)]
+        left_over: list[Event] = []
+        with suppress(SurroundingsError):  # The run is ending: the next start announces what is pending.
+            left_over = self._surroundings.insist(partial(self._left_over, table, command, done))
+            if not left_over:
+                self._suspects.acquit(table.name)
+        return [finished, *left_over]
+
+    def failed(self, command: StartUpdate, error: Exception) -> UpdateFailed:
+        """What to tell of an update that failed, and whether it is to blame for that."""
+        _logger.error("The update of '%s' failed.", command.table, exc_info=error)
+        at_fault = surroundings_at_fault(error)
+        if at_fault is not None:
+            self._surroundings.suspect(at_fault)
+        return UpdateFailed(
+            table=command.table,
+            track=command.track,
+            reason=reason_of(at_fault or error),
+            blameless=at_fault is not None,
+            hopeless=isinstance(error, EndsSparkError),
+        )
+
+    def _book_failure(self, failed: UpdateFailed, update: int | None, *, at: float) -> None:
+        if update is None:
+            return  # Nobody has heard of it.
+        with suppress(SurroundingsError):  # The run is ending: the next start takes note of what was left running.
+            if failed.blameless:
+                self._surroundings.insist(lambda: self._catalog.updates.interrupt(update, at=at, error=failed.reason))
+            else:
+                self._surroundings.insist(lambda: self._catalog.updates.fail(update, at=at, error=failed.reason))
+                self._surroundings.insist(lambda: self._catalog.tables.count_failure(failed.table))
+
+    def _watched(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> Done:
+        """The update, with an eye on what it does to Spark."""
+        with self._suspects.room(table.name):
+            try:
+                return self._update(table, command, scans)
+            except SparkEndedError as error:
+                self._surroundings.suspect(error)
+                guilt = self._suspects.ended_spark(table.name)
+                if guilt is None:
+                    raise
+                if guilt.file is None:
+                    raise EndsSparkError(table.name) from None
+                self._put_aside(guilt.file, _ENDS_SPARK)
+                raise
+
+    def _put_aside(self, file: FeedFile, reason: str) -> None:
+        self._surroundings.insist(lambda: self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason))
 
     def _finish(self, table: Table) -> bool:
         """Finish and book what an earlier update decided to commit, and could not; whether that revised rows."""
@@ -99,6 +180,8 @@ class UpdateWorker:
         """
         row = self._catalog.tables.get(table.name)
         if done.outcome is not None:
+            if row.number >= done.outcome.record.number:
+                return row  # It was written down before, and the answer was lost.
             row = after_update(row, done.outcome.record, done.outcome.version, took=took)
         rows = done.outcome.rows if done.outcome else 0
         self._catalog.book_update(row, update, files=done.files, rows=rows, at=started + took)
@@ -124,11 +207,13 @@ class UpdateWorker:
             plan = self._plan(table, command)
             if not plan.files:
                 return Done()
+            if not command.rebuild:
+                self._suspects.takes(table.name, [item.file for item in plan.items])
             try:
                 return self._load_files(table, command, plan, scans)
             except UnreadableFilesError as error:
                 for file, reason in error.reasons:
-                    self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
+                    self._put_aside(file, reason)
 
     def _load_files(self, table: Table, command: StartUpdate, plan: LoadPlan, scans: SharedScans | None) -> Done:
         feed = self._feed_of(table)
@@ -142,8 +227,7 @@ class UpdateWorker:
         outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild, scans=scans)
         if not command.rebuild:
             self._pieces.measured(table.name, plan.files, self._clock.steady() - begun)
-        is_cut = plan.is_cut or len(plan.items) >= FILES_AT_ONCE
-        return Done(outcome=outcome, files=plan.files, is_cut=is_cut)
+        return Done(outcome=outcome, files=plan.files, is_cut=plan.is_cut)
 
     def _plan(self, table: Table, command: StartUpdate) -> LoadPlan:
         feed = self._feed_of(table)
@@ -151,22 +235,25 @@ class UpdateWorker:
         record = snapshot.record if snapshot else None
         if command.rebuild:
             return _plan_rebuild(feed, to_rebuild_from(table, self._catalog), record)
-        files = self._intact(table, command)
+        most = self._suspects.most(table.name, FILES_AT_ONCE)
+        files = self._intact(table, command.upto, most)
         waiting = due(in_order(files), command.upto)
-        return plan_load(
+        plan = plan_load(
             feed,
             files,
             upto=command.upto,
             freshness=record.freshness if record else None,
             safe=record.safe if record else None,
-            most=min(FILES_AT_ONCE, self._pieces.fitting(table.name, waiting)),
+            most=min(most, self._pieces.fitting(table.name, waiting)),
             held_up=self._catalog.files.held_up(table.name, waiting),
         )
+        # Of what is due no more than that was asked for.
+        return replace(plan, is_cut=plan.is_cut or len(plan.items) >= most)
 
-    def _intact(self, table: Table, command: StartUpdate) -> list[FeedFile]:
+    def _intact(self, table: Table, upto: float, most: int) -> list[FeedFile]:
         """The next files to load as they stand; those that have changed since they were registered are put aside."""
         while True:
-            files = self._catalog.files.pending_first(table.name, upto=command.upto, most=FILES_AT_ONCE)
+            files = self._catalog.files.pending_first(table.name, upto=upto, most=most)
             standing = look_at(files, self._catalog)
             if standing is not None:
                 self._absences.note(table.name, standing)

@@ -11,6 +11,8 @@ from freshtide.core.events import (
     DataArrived,
     Event,
     RebuildRequested,
+    SurroundingsFailed,
+    SurroundingsMended,
     TablePaused,
     TableResumed,
     TimerFired,
@@ -71,11 +73,14 @@ class Scheduler:
         self._last_on: list[TableState | None] = [None] * tracks
         self._released_tracks = True
         self._retrying: dict[str, None] = {}
+        self._held = False
         self._update_streams = [state for state in states if state.update_stream]
         # What could be updated from the start; its release time is that of the first call.
         self._touched = list(states)
         self._appliers: dict[type, Callable[..., Command | None]] = {
             UpdateFailed: self._fail,
+            SurroundingsFailed: self._hold,
+            SurroundingsMended: self._go_on,
             TimerFired: self._wake,
             TablePaused: self._pause,
             TableResumed: self._resume,
@@ -134,6 +139,9 @@ class Scheduler:
                 command = self._appliers[type(event)](event, now)
                 if command is not None:
                     commands.append(command)
+        if self._held:
+            # What has happened is known, and decided upon when work can go on.
+            return commands
         if steered:
             commands += self._steer(now)
         # One table alone needs no queue: what waited before has still no track to go to, unless one was given back.
@@ -207,6 +215,11 @@ class Scheduler:
         """Whether a failed update is still to be tried again."""
         return bool(self._retrying)
 
+    @property
+    def held(self) -> bool:
+        """Whether nothing is started, because the surroundings are not well."""
+        return self._held
+
     def cost(self, table: str) -> Cost:
         """What has been learnt of a table's execution times."""
         return self._states[table].model
@@ -235,7 +248,8 @@ class Scheduler:
         before, after = state.freshness, event.freshness
         # An update stream's updates take what has waited so long, wherever its time stamps are.
         gained = state.delta if state.update_stream else None if before is None or after is None else after - before
-        if state.learns and gained is not None and not state.running_rebuild:
+        # How long an update took that waited for disk, database or Spark says nothing about the next one.
+        if state.learns and gained is not None and not (state.running_rebuild or state.disturbed):
             state.learn(gained, event.seconds)
             self._note_drift(state)
         state.succeeded()
@@ -265,19 +279,30 @@ class Scheduler:
         wake = adaptation.advance(self._touched, now)
         return [] if wake is None else [WakeAt(wake)]
 
-    def _fail(self, event: UpdateFailed, now: float) -> Command:
+    def _fail(self, event: UpdateFailed, now: float) -> Command | None:
         state = self._states[event.table]
         self._dispatcher.available |= 1 << state.track
         self._released_tracks = True
-        state.failed()
+        state.failed(counts=not event.blameless)
         self._touched.append(state)
-        wait = self._retry.wait_after(state.failures)
+        if event.blameless:
+            return None
+        wait = None if event.hopeless else self._retry.wait_after(state.failures)
         if wait is None:
             self._set_status(state, TableStatus.FAILED)
             return GiveUp(event.table, event.reason)
         state.set_standing(state.status, now + wait)
         self._retrying[event.table] = None
         return WakeAt(now + wait)
+
+    def _hold(self, _event: SurroundingsFailed, _now: float) -> None:
+        self._held = True
+        for state in self._busy().values():
+            state.disturbed, state.plain = True, False
+
+    def _go_on(self, _event: SurroundingsMended, _now: float) -> None:
+        self._held = False
+        self._released_tracks = True
 
     def _wake(self, _event: TimerFired, now: float) -> None:
         for name in list(self._retrying):

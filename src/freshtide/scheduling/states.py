@@ -87,6 +87,8 @@ class TableState(Candidate):
     track: int = NOT_RUNNING
     running_rebuild: bool = False
     running_revision: bool = False
+    disturbed: bool = False
+    """Whether the surroundings failed while the update ran."""
     failures: int = 0
     retry_at: float | None = None
     plain: bool = False
@@ -252,12 +254,13 @@ class TableState(Candidate):
         self.left_over = len(self.pending) - self.taken
         if self.left_over == 0:
             self.first_load = False
-        self.running_rebuild = self.running_revision = False
+        self.running_rebuild = self.running_revision = self.disturbed = False
 
-    def failed(self) -> None:
-        """What the update had taken is pending again."""
-        self.failures += 1
-        self.plain = False
+    def failed(self, *, counts: bool = True) -> None:
+        """What the update had taken is pending again; whether that counts as a try."""
+        if counts:
+            self.failures += 1
+        self.plain = self.disturbed = False
         self.track = NOT_RUNNING
         self.taken = 0
         self.rebuild_wanted |= self.running_rebuild

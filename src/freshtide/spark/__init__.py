@@ -11,6 +11,7 @@ from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.flows.journal import finish_interrupted
 from freshtide.spark.flows.loads import LoadingFlows
+from freshtide.spark.health import SparkEndedError, SparkHealth
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
@@ -21,6 +22,7 @@ from freshtide.spark.unreadable import UnreadableFilesError
 from freshtide.spark.updates.listeners import Listener, Listeners
 from freshtide.spark.updates.runner import UpdateTableRunner
 from freshtide.spark.updates.serving import QueueMaker, UpdateStreams
+from freshtide.spark.visibility import require_shared
 
 __all__ = [
     "Audit",
@@ -31,6 +33,8 @@ __all__ = [
     "LoadingFlows",
     "QueueMaker",
     "SharedScans",
+    "SparkEndedError",
+    "SparkHealth",
     "SparkSession",
     "SparkTracks",
     "TableSchemas",
@@ -41,6 +45,7 @@ __all__ = [
     "UpdateStreams",
     "UpdateTableRunner",
     "finish_interrupted",
+    "require_shared",
     "resolve_columns",
     "run_query",
     "spread_over_cluster",

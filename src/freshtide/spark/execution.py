@@ -12,7 +12,7 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from freshtide.core.cuts import Cuts
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
@@ -22,6 +22,7 @@ from freshtide.core.tables import Column, Feed, Maintenance, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.handing import RecordLines
+from freshtide.spark.health import SparkHealth
 from freshtide.spark.loading import BaseTableLoader, discovered_columns
 from freshtide.spark.maintaining import ViewMaintainer
 from freshtide.spark.scans import SharedScans
@@ -100,6 +101,7 @@ class UpdateExecutor:
             spool=spool,
         )
         self._tracks = tracks
+        self.health = SparkHealth(tracks)
         self._feeds = feeds
         self._graph = graph
         self._cuts = Cuts(graph)
@@ -147,8 +149,9 @@ class UpdateExecutor:
         """Load files into a base table."""
         table = self._graph[name]
         assert table.feed is not None, f"{name} is not a base table"
+        session = self._in_words(lambda: self._session(pool))
         loader = BaseTableLoader(
-            self._tracks.session(pool),
+            session,
             table,
             self._feeds[table.feed],
             self._store,
@@ -159,7 +162,9 @@ class UpdateExecutor:
             scans=scans,
             flow=self._flows.of(table),
         )
-        return _outcome_of(_in_words(lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild)))
+        return _outcome_of(
+            self._in_words(lambda: loader.load(plan, definition=self._definitions[name], rebuild=rebuild))
+        )
 
     def finish(self, name: str) -> bool:
         """Commit what the flow of a table had decided to commit and could not; whether there was anything."""
@@ -169,18 +174,18 @@ class UpdateExecutor:
     def take_in(self, name: str, files: Sequence[FeedFile], *, extra: tuple[Column, ...], pool: str) -> None:
         """Let the rows of files wait for an update table."""
         runner = self.streams[name]
-        _in_words(lambda: runner.take_in(self._session(pool), files, extra))
+        self._in_words(lambda: runner.take_in(self._session(pool), files, extra))
 
     def merge(self, name: str, *, extra: tuple[Column, ...], pool: str) -> MergeOutcome | None:
         """Bring what waits longest for an update table into it; None where nothing waits."""
         runner = self.streams[name]
-        merged = _in_words(lambda: runner.update(self._session(pool), extra))
+        merged = self._in_words(lambda: runner.update(self._session(pool), extra))
         return None if merged is None else MergeOutcome(outcome=_outcome_of(merged.snapshot), files=merged.files)
 
     def merge_anew(self, name: str, files: Sequence[FeedFile], *, extra: tuple[Column, ...], pool: str) -> MergeOutcome:
         """Let an update table hold what these files alone give."""
         runner = self.streams[name]
-        merged = _in_words(lambda: runner.rebuild(self._session(pool), files, extra))
+        merged = self._in_words(lambda: runner.rebuild(self._session(pool), files, extra))
         return MergeOutcome(outcome=_outcome_of(merged.snapshot), files=merged.files)
 
     def refresh(
@@ -192,7 +197,9 @@ class UpdateExecutor:
         of_keys = table.maintain is Maintenance.LATEST
         maintainer = self._latest_maintainer(table, states) if of_keys else self._maintainer(table, states)
         definition = self._definitions[name]
-        return _outcome_of(_in_words(lambda: maintainer.refresh(micros(upto), definition=definition, rebuild=rebuild)))
+        return _outcome_of(
+            self._in_words(lambda: maintainer.refresh(micros(upto), definition=definition, rebuild=rebuild))
+        )
 
     def states(self, pool: str, *, scans: SharedScans | None = None) -> TableStates:
         """Readable states of all tables, in the calling thread's session."""
@@ -212,7 +219,7 @@ class UpdateExecutor:
         )
 
     def discovered_columns(self, feed: str, files: Sequence[FeedFile], *, pool: str) -> tuple[Column, ...]:
-        return discovered_columns(self._session(pool), self._feeds[feed], files)
+        return self._in_words(lambda: discovered_columns(self._session(pool), self._feeds[feed], files))
 
     def _session(self, pool: str) -> SparkSession:
         return self._tracks.session(pool)
@@ -251,15 +258,22 @@ class UpdateExecutor:
                 compact(beside, at=self._clock())
                 beside.keep_house(self._retention)
 
+    def _in_words(self, update: Callable[[], ResultT]) -> ResultT:
+        try:
+            return update()
+        except (SurroundingsError, LeaseLostError):
+            raise
+        except Exception as error:
+            # Without Spark anything may fail, and in any way: a socket, a file that it has not written.
+            gone = self.health.gone()
+            if gone is not None:
+                raise gone from error
+            if isinstance(error, SPARK_ERRORS):
+                raise UpdateError(plain_words(error)) from error
+            raise
+
     def _stored(self, table: Table) -> StoredTable:
         return self._store.table(table.name, time_column=table.time_column)
-
-
-def _in_words(update: Callable[[], ResultT]) -> ResultT:
-    try:
-        return update()
-    except SPARK_ERRORS as error:
-        raise UpdateError(plain_words(error)) from error
 
 
 def _outcome_of(snapshot: Snapshot) -> UpdateOutcome:

@@ -7,12 +7,18 @@ import re
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
+from freshtide.core.errors import SurroundingsError
+
 # Collecting to Arrow lets errors of the tasks through as they come from the JVM.
 SPARK_ERRORS = (PySparkException, Py4JError)
 
 _CODE = re.compile(r"^\[[A-Z0-9_.]+\] ")
 _TRACEBACK = "Traceback (most recent call last):"
 _STATE = re.compile(r" SQLSTATE: \w+")
+
+
+class SparkFailedError(SurroundingsError):
+    """Spark does not do its work, whatever that is."""
 
 
 def plain_words(error: BaseException) -> str:

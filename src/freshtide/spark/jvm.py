@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaObject, JVMView
@@ -58,6 +59,22 @@ class Jvm:
         streams = self._to_arrow(rows, schema, _UNLIMITED, _UNLIMITED, "UTC", True, False)
         port, secret, server = self._serve(streams, "rows")
         return port, secret, server
+
+
+def block_folders(session: SparkSession) -> list[Path]:
+    """The folders that Spark's driver keeps blocks in."""
+    context: Any = session.sparkContext
+    held = context._jsc.sc().env()
+    # By their fields: asked for a method, py4j lists those of the class, and not all classes that they name are there.
+    for name, field in (("SparkEnv", "blockManager"), ("storage.BlockManager", "diskBlockManager")):
+        held = _field(context._jvm, held, name, field)
+    return [Path(folder.getPath()) for folder in _field(context._jvm, held, "storage.DiskBlockManager", "localDirs")]
+
+
+def _field(names: Any, of: JavaObject, owner: str, name: str) -> Any:
+    field = names.java.lang.Class.forName(f"org.apache.spark.{owner}").getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(of)
 
 
 def jvm_of(session: SparkSession) -> Jvm:

@@ -17,7 +17,7 @@ from freshtide.spark.ingest import Batch, Verdict, read_batch
 from freshtide.spark.queries import asks_for_files, evaluate
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.sessions import compiled_plans
-from freshtide.spark.unreadable import reading
+from freshtide.spark.unreadable import KnownGood, reading
 from freshtide.spark.writing import Written, arrow_schema, write_result
 from freshtide.storage import (
     BEGINNING,
@@ -71,6 +71,7 @@ class BaseTableLoader:
         self._extra = extra
         self._large_update = large_update
         self._clock = clock
+        self._tables = store.root
         self._main = store.table(table.name, time_column=table.time_column)
         self._rejects = store.table(f"{table.name}__rejects")
         self._late = store.table(f"{table.name}__late", time_column=table.time_column)
@@ -89,7 +90,8 @@ class BaseTableLoader:
             definition=definition,
             files=tuple(LoadedFile.of(file) for file in plan.files),
         )
-        with reading(plan.items, lambda item: self._read([item]).tally()):
+        known_good = KnownGood(session=self._session, format=self._feed.format, tables=self._tables)
+        with reading(plan.items, lambda item: self._read([item]).tally(), known_good=known_good):
             if self._flow is None:
                 self._load(plan, record)
             elif plan.items or current is None:

@@ -7,10 +7,13 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from freshtide.core.errors import FreshtideError
@@ -78,7 +81,7 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     settings = {**_DEFAULTS, **_REQUIRED, **configuration}
-    if settings["spark.master"].startswith("local["):
+    if works_by_itself(settings["spark.master"]):
         settings = {**_ON_ONE_MACHINE, **settings}
     quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
     options = settings.get("spark.driver.extraJavaOptions", "")
@@ -108,25 +111,63 @@ def working_session(root: SparkSession, *, compiled: bool) -> SparkSession:
     return session
 
 
+def works_by_itself(master: str | None) -> bool:
+    """Whether the driver does all the work, and no other process."""
+    return master is None or master == "local" or master.startswith("local[")
+
+
 class SparkTracks:
     """A session and a FAIR pool for each thread that works, made when the thread first asks."""
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, *, start: Callable[[], SparkSession] | None = None) -> None:
+        """`start` starts Spark anew; without it the session is somebody else's."""
         self.root = session
+        self._start = start
         self._local = threading.local()
 
     def session(self, pool: str) -> SparkSession:
         """The calling thread's session: temporary views and settings are its own."""
-        session: SparkSession | None = getattr(self._local, "session", None)
-        if session is None:
+        root = self.root
+        if getattr(self._local, "root", None) is not root:
             # Compiling a plan takes longer than running it over a few thousand rows; see `compiled_plans`.
-            session = working_session(self.root, compiled=False)
+            session = working_session(root, compiled=False)
             session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
-            self._local.session = session
-        return session
+            self._local.session, self._local.root = session, root
+        made: SparkSession = self._local.session
+        return made
+
+    @property
+    def can_restart(self) -> bool:
+        return self._start is not None
+
+    def restart(self) -> None:
+        """Leave this Spark, dead or alive, and start another: every thread gets a new session when it asks."""
+        assert self._start is not None, "a session that was handed in stays"
+        _abandon(self.root)
+        self.root = self._start()
 
     def stop(self) -> None:
-        self.root.stop()
+        # A Spark that has died need not be stopped.
+        with suppress(Py4JError, OSError):
+            self.root.stop()
+
+
+def _abandon(session: SparkSession) -> None:
+    """End a Spark and let PySpark forget it: of itself it clings to the first one, even if that has died."""
+    context, gateway = session.sparkContext, SparkContext._gateway
+    for _ in range(2):  # What the first attempt stumbles over, the second passes by.
+        with warnings.catch_warnings(), suppress(Exception):
+            warnings.simplefilter("ignore")
+            context.stop()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.kill()
+        process.wait()
+    if gateway is not None:
+        with suppress(Exception):
+            gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 @contextmanager

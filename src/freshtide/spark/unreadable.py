@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
-from freshtide.spark.failures import SPARK_ERRORS, plain_words
+from freshtide.core.tables import FileFormat
+from freshtide.spark.failures import SPARK_ERRORS, SparkFailedError, plain_words
 from freshtide.spark.flows.failures import ActivityError
+
+_FOLDER = ".known-good"
+_NOT_SEEN = ("does not exist", "FileNotFoundException", "No such file or directory")
 
 
 class UnreadableFilesError(FreshtideError):
@@ -22,9 +31,43 @@ class UnreadableFilesError(FreshtideError):
         super().__init__("; ".join(f"{file.path}: {reason}" for file, reason in self.reasons))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownGood:
+    """A file without fault, among the tables: where Spark cannot read that, no other file is to blame."""
+
+    session: SparkSession
+    format: FileFormat
+    tables: Path
+
+    def require_readable(self) -> None:
+        try:
+            found = self.session.read.format(str(self.format)).load(str(self._written())).collect()
+        except SPARK_ERRORS as error:
+            raise SparkFailedError(
+                f"Spark cannot even read a file that is known to be good: {plain_words(error)}"
+            ) from error
+        if not found:
+            raise SparkFailedError("Spark finds nothing in a file that is known to be good.")
+
+    def _written(self) -> Path:
+        path = self.tables / _FOLDER / f"one-row.{self.format}"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if self.format is FileFormat.PARQUET:
+                pq.write_table(pa.table({"n": [1]}), path)
+            else:
+                path.write_text('{"n": 1}\n' if self.format is FileFormat.JSON else "1\n")
+        return path
+
+
 @contextmanager
-def reading(items: Sequence[LoadItem], try_one: Callable[[LoadItem], object]) -> Iterator[None]:
-    """When reading fails, try the files one by one: those that cannot be read must not hold up the others."""
+def reading(
+    items: Sequence[LoadItem], try_one: Callable[[LoadItem], object], *, known_good: KnownGood
+) -> Iterator[None]:
+    """When reading fails, try the files one by one: those that cannot be read must not hold up the others.
+
+    They are only to blame while Spark reads a file that is known to be good.
+    """
     try:
         yield
     except (*SPARK_ERRORS, ActivityError):
@@ -35,7 +78,18 @@ def reading(items: Sequence[LoadItem], try_one: Callable[[LoadItem], object]) ->
             except AnalysisException:
                 raise  # That is about the query or the schema, not about the file.
             except SPARK_ERRORS as error:
-                reasons.append((item.file, plain_words(error)))
+                reasons.append((item.file, _reason(item.file, error)))
         if reasons:
+            known_good.require_readable()
             raise UnreadableFilesError(reasons) from None
         raise
+
+
+def _reason(file: FeedFile, error: BaseException) -> str:
+    told = plain_words(error)
+    if any(words in told for words in _NOT_SEEN) and Path(file.path).exists():
+        raise SparkFailedError(
+            f"Spark's workers do not see {file.path}, which is there: {told}",
+            way_out="The folder must be there, under the same name, on every machine that works for Spark.",
+        ) from error
+    return told

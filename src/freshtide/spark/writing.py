@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +14,7 @@ from freshtide.spark.collecting import collected
 from freshtide.spark.reading import instant
 from freshtide.spark.schemas import arrow_schema_of, quoted
 from freshtide.spark.sessions import compiled_plans
+from freshtide.spark.visibility import RowsMissingError, written_rows
 from freshtide.storage import DataFile, StoredTable
 
 _OPEN = "_open"
@@ -77,14 +79,23 @@ def _write_large(
         frame = frame.selectExpr("*", f"{is_open} AS {_OPEN}")
         folders = (_OPEN, *partition_by)
     staging = table.staging(number)
-    writer = frame.write.option("compression", "zstd")
-    if folders:
-        writer = writer.partitionBy(*folders)
-    writer.parquet(str(staging))
+    written = written_rows(frame, lambda rows: _write_parquet(rows, staging, folders))
     adopted: list[DataFile] = []
     for root in sorted(staging.glob(f"{_OPEN}=*")) if _OPEN in folders else [staging]:
         adopted += table.adopt(root, number=number, partition_by=partition_by)
-    return Written(files=tuple(adopted), schema=schema)
+    result = Written(files=tuple(adopted), schema=schema)
+    if result.rows != written:
+        # Before anything is committed: executors that do not see this folder have written on disks of their own.
+        table.discard(result.files)
+        raise RowsMissingError(table.folder, written=written, found=result.rows)
+    return result
+
+
+def _write_parquet(rows: DataFrame, folder: Path, partition_by: tuple[str, ...]) -> None:
+    writer = rows.write.option("compression", "zstd")
+    if partition_by:
+        writer = writer.partitionBy(*partition_by)
+    writer.parquet(str(folder))
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +14,7 @@ from freshtide.core.files import FeedFile, FileState
 from freshtide.core.loads import LoadItem
 from freshtide.core.tables import Column, Feed
 from freshtide.spark.ingest import BLOCK, FILE, Batch, read_batch
-from freshtide.spark.unreadable import reading
+from freshtide.spark.unreadable import KnownGood, reading
 from freshtide.spark.updates.rows import Reject, Rows, RowShape
 
 Read = tuple[Rows, list[Reject]]
@@ -21,11 +22,21 @@ Read = tuple[Rows, list[Reject]]
 
 
 def read_files(
-    session: SparkSession, feed: Feed, extra: tuple[Column, ...], files: Sequence[FeedFile], shape: RowShape
+    session: SparkSession,
+    feed: Feed,
+    extra: tuple[Column, ...],
+    files: Sequence[FeedFile],
+    shape: RowShape,
+    *,
+    tables: Path,
 ) -> list[Read]:
-    """Read files together; the rows of each, in the order of the files. Punctuation has none."""
+    """Read files together; the rows of each, in the order of the files. Punctuation has none.
+
+    `tables` is the folder that the tables are in.
+    """
+    known_good = KnownGood(session=session, format=feed.format, tables=tables)
     items = [LoadItem(file=file, late_upto=None) for file in files if file.state is FileState.READY]
-    with reading(items, lambda item: _batch(session, feed, extra, [item]).tally()):
+    with reading(items, lambda item: _batch(session, feed, extra, [item]).tally(), known_good=known_good):
         batch = _batch(session, feed, extra, items)
         good = batch.good_by_file().toArrow()
         unfit = _unfit(batch, items, good.num_rows)

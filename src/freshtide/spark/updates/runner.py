@@ -111,6 +111,7 @@ class UpdateTableRunner:
         self._own = latest[table.name]
         self._aside = Aside(store.table(f"{table.name}{REJECTS}"), self._own.gone, clock=clock)
         self._spool = spool
+        self._tables = store.root
         self._definition = definition
         self._clock = clock
         self._listeners = listeners
@@ -157,7 +158,7 @@ class UpdateTableRunner:
 
     def take_in(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> None:
         """Read files and let their rows wait."""
-        for rows, unfit in read_files(session, self.feed, extra, files, self._shape):
+        for rows, unfit in read_files(session, self.feed, extra, files, self._shape, tables=self._tables):
             self.stream.take_in(rows, unfit)
 
     def update(self, session: SparkSession, extra: tuple[Column, ...]) -> Merged | None:
@@ -190,7 +191,7 @@ class UpdateTableRunner:
         anew = self._make_stream(self.table, self._shape, apart=True)
         begun = [file for file in self.stream.unfinished if file not in files]
         in_order = sorted([*files, *begun], key=lambda file: file.id)
-        for rows, unfit in read_files(session, self.feed, extra, in_order, self._shape):
+        for rows, unfit in read_files(session, self.feed, extra, in_order, self._shape, tables=self._tables):
             anew.take_in(rows, unfit)
         batch = anew.take(anew.pending.residents, self._clock())
         settlement = anew.settlement(batch).but_for(begun)

@@ -1,0 +1,54 @@
+"""Spark's process dies: it is started again, the updates are repeated, and what kills it is put aside."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from freshtide.core.files import FileState
+from freshtide.spark import SparkSession
+from tests.trust.runs import running
+from tests.warehouse.shop import Shop, stamp
+
+_DYING = Path(__file__).with_name("dying.py")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_spark_is_started_again_and_the_file_that_kills_it_is_named(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(_DYING), str(tmp_path / "shop")], capture_output=True, text=True, timeout=500, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    shop = Shop(tmp_path / "shop", spark, retry={"attempts": 2, "backoff": "20ms"})
+    shop.warehouse.feed(
+        "f",
+        path="landing/f/*",
+        format="json",
+        schema={"ts": "timestamp", "v": "int"},
+        time_column="ts",
+        settle="renamed",
+    )
+    shop.warehouse.sql("CREATE STREAMING TABLE t AS SELECT * FROM STREAM f")
+    shop.view("v", "SELECT v % 2 AS odd, sum(v) AS total, max(ts) AS ts FROM t GROUP BY v % 2", time_column="ts")
+    shop.drop("f", "1.json", f'{{"ts": "{stamp(1)}", "v": 1}}\n')
+    shop.load()
+    for folder in shop.warehouse.workbench.executor.health.own_folders:
+        shutil.rmtree(folder)
+    with running(shop) as run:
+        for number in range(2, 6):
+            shop.drop("f", f"{number}.json", f'{{"ts": "{stamp(number)}", "v": {number}}}\n')
+        run.wait_for(lambda: shop.freshness("v") == 5)
+    assert sorted(row["v"] for row in shop.rows("t")) == [1, 2, 3, 4, 5]
+    assert shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED) == []
+    shop.check()
+    shop.warehouse.close()
