@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from freshtide.catalog import RequestKind, RunLock
+from freshtide.catalog import Catalog, RequestKind, RunLock
+from freshtide.clock import SystemClock
 from freshtide.core.errors import (
     FreshtideError,
     Origin,
@@ -43,6 +45,7 @@ from freshtide.project import (
     read_feed,
     settings_from,
 )
+from freshtide.resting import TAKES_A_RUN, ask_the_run, do_at_rest, is_run
 from freshtide.runtime import EngineReport, OutageListener, Workbench, logging_to
 from freshtide.spark import AuditResult, DataFrame, Listener, SparkSession, run_query
 from freshtide.spark.flows import PACK_ROWS, FlowReport, Progress, run_flow
@@ -296,17 +299,31 @@ class Warehouse:
         return self._ask(RequestKind.ACCEPT, path)
 
     def _ask(self, kind: RequestKind, target: str) -> str:
-        """Have something done, by the run that is going on or by a short one of our own."""
-        bench = self.workbench
-        requests = bench.catalog.requests
-        running = RunLock(bench.places.lock).holder() is not None
-        number = requests.add(kind, target, at=bench.clock.now())
-        if not running:
-            self.run(until=lambda: requests.is_done(number))
-        request = requests.wait_for(number)
+        """Have something done: by the run that is going on, in the catalog, or where it takes one by a short run."""
+        project, at = self.project, SystemClock().now()
+        with self._catalog() as catalog:
+            if is_run(project):
+                return ask_the_run(project, catalog, kind, target, at=at)
+            if kind not in TAKES_A_RUN:
+                return do_at_rest(project, catalog, kind, target, at=at)
+            number = catalog.requests.add(kind, target, at=at)
+            self.run(until=lambda: catalog.requests.is_done(number))
+            request = catalog.requests.wait_for(number)
         if not request.succeeded:
             raise RunFailedError(request.message or f"{kind} {target} failed.")
         return request.message or ""
+
+    @contextmanager
+    def _catalog(self) -> Iterator[Catalog]:
+        """The catalog, without Spark where that has not been started yet."""
+        if self._workbench is not None:
+            yield self._workbench.catalog
+            return
+        catalog = Catalog.open(Places(self.project).catalog_url)
+        try:
+            yield catalog
+        finally:
+            catalog.close()
 
     def _require_free(self) -> None:
         """Where the warehouse is being run, nobody should wait for Spark to hear so."""

@@ -146,7 +146,7 @@ def test_the_history_before_a_moment_can_be_forgotten(catalog: Catalog) -> None:
     for at in (110.0, 120.0, 130.0):
         catalog.updates.finish(catalog.updates.start(an_update(number=int(at))), at=at, freshness=at, rows=1)
     catalog.updates.start(an_update(number=1))
-    catalog.updates.forget_before(120.0)
+    catalog.prune(120.0 + 7 * 86_400.0)
     assert [row.number for row in catalog.updates.recent("cpu")] == [1, 130, 120], "what still runs is no history"
 
 

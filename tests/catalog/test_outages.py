@@ -56,7 +56,7 @@ def test_outages_of_long_ago_can_be_forgotten(catalog: Catalog) -> None:
     catalog.outages.begin("cpu", SILENCE)
     catalog.outages.end("cpu", at=1_777_000_500.0)
     catalog.outages.begin("disk", SILENCE)
-    catalog.outages.forget_before(1_777_000_501.0)
+    catalog.prune(1_777_000_501.0 + 90 * 86_400.0)
     assert catalog.outages.last_ended() == {}
     assert catalog.outages.going_on() == {"disk": SILENCE}
 

@@ -200,7 +200,10 @@ def test_what_has_lost_the_lease_cannot_write_into_the_catalog(folder: Path, cat
             catalog.tables.set_status("cpu", "failed")
         assert successor.tables.get("cpu").status == "paused"
         successor.tables.set_status("cpu", "active")
+        successor.seat.release(replace(taken.holder, nonce="another"))
         successor.close()
+    with RunLease(folder, catalog.seat):
+        catalog.tables.set_status("cpu", "failed")
 
 
 def test_a_folder_that_was_removed_is_a_lost_lease(folder: Path, catalog: Catalog) -> None:

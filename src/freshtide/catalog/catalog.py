@@ -10,11 +10,13 @@ from pathlib import Path
 from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, false, update
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
+from freshtide import crashpoints
 from freshtide.catalog.faults import FeedFaults
 from freshtide.catalog.files import FileLedger
 from freshtide.catalog.groups import GroupCosts
 from freshtide.catalog.leases.database import CatalogSeat
 from freshtide.catalog.outages import OutageLog
+from freshtide.catalog.pruning import prune
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.schema import requests
 from freshtide.catalog.streams import UpdateStreams
@@ -41,6 +43,18 @@ class CatalogError(SurroundingsError):
         super().__init__(
             f"The catalog at {url.render_as_string(hide_password=True)} does not answer: {first}",
             way_out=f"Check the {where} and `catalog` in freshtide.yml. Nothing is lost: the next run goes on.",
+        )
+
+
+class BrokenCatalogError(FreshtideError):
+    """A SQLite file that cannot be read any more. Waiting does not mend it; the tables know all that counts."""
+
+    def __init__(self, url: URL, reason: object) -> None:
+        super().__init__(
+            f"The catalog in {url.database} is broken: {reason}.",
+            way_out=f"Move it away: `mv {url.database} {url.database}.broken`. The next run makes a new one from the "
+            "tables' logs and the feeds' folders, and loads nothing twice. Pauses, learnt costs, and the history of "
+            "updates and outages cannot be found there: pause again what was paused.",
         )
 
 
@@ -79,7 +93,7 @@ class Catalog:
         except ImportError as error:
             raise MissingDriverError(error.name or str(error)) from error
         except (SQLAlchemyError, OSError) as error:
-            raise CatalogError(parsed, error) from error
+            raise _explained(parsed, error) from error
         return cls(engine)
 
     @classmethod
@@ -95,7 +109,13 @@ class Catalog:
         with self._engine.begin() as connection:
             self.files.mark_loaded(row.name, contents, row.number, contents=contents, within=connection)
             self.tables.advance(row, within=connection)
+            crashpoints.reach("booking")
             self.updates.finish(update_id, at=at, freshness=row.freshness, rows=rows, within=connection)
+            crashpoints.reach("booking")
+
+    def prune(self, now: float) -> None:
+        """Forget what is old, so that the catalog does not grow with every update."""
+        prune(self._engine, now)
 
     def require_answer(self) -> None:
         """Raise a CatalogError unless the database takes what is written."""
@@ -114,7 +134,7 @@ class Catalog:
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         if url.database:
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+            _make_private(Path(url.database))
         # Looking processes and the run share the file: wait for each other rather than fail.
         engine = create_engine(url, connect_args={"timeout": _PATIENCE})
         event.listen(engine, "connect", _prepare_sqlite)
@@ -124,11 +144,30 @@ def _engine(url: URL) -> Engine:
     @event.listens_for(engine, "handle_error")
     def _explain(context: ExceptionContext) -> BaseException | None:
         """Whoever was using the catalog when it went away hears so in words."""
-        if context.is_disconnect or isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
-            return CatalogError(url, context.original_exception)
+        is_away = context.is_disconnect or isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError)
+        if is_away or _is_broken(context.original_exception):
+            return _explained(url, context.original_exception)
         return None
 
     return engine
+
+
+def _make_private(file: Path) -> None:
+    """A file that only its owner can read, like what SQLite puts beside it: it quotes what arrives."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not file.exists():
+        file.touch(mode=0o600)
+
+
+def _explained(url: URL, error: BaseException) -> FreshtideError:
+    reason = getattr(error, "orig", None) or error
+    return BrokenCatalogError(url, reason) if _is_broken(reason) else CatalogError(url, error)
+
+
+def _is_broken(error: object) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    # The lowest byte is the kind, the others tell which page or index.
+    return code is not None and code & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:

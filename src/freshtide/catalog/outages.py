@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Engine, case, delete, func, insert, select, update
+from sqlalchemy import Engine, case, func, insert, select, update
 
 from freshtide.catalog.schema import outages
 from freshtide.core.health import Outage
@@ -36,11 +36,6 @@ class OutageLog:
         ended_at = known if at is None else case((known > at, known), else_=at)
         with self._engine.begin() as connection:
             connection.execute(update(outages).where(outages.c.ended_at.is_(None)).values(ended_at=ended_at))
-
-    def forget_before(self, moment: float) -> None:
-        """Drop outages that ended before a moment."""
-        with self._engine.begin() as connection:
-            connection.execute(delete(outages).where(outages.c.ended_at < moment))
 
     def going_on(self) -> dict[str, Outage]:
         """The outage of each feed that is in one."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import Engine, insert, select, update
+from sqlalchemy import Engine, delete, insert, select, update
 
 from freshtide.catalog.schema import requests
+from freshtide.clock import SystemClock
 from freshtide.core.errors import FreshtideError
 
 _LOOK_EVERY = 0.1
+_CLOCK = SystemClock()
+# The message of a request until there is an answer: nothing at first, and this once a run has begun with it.
+_TAKEN_UP = ""
 
 
 class NoAnswerError(FreshtideError):
@@ -77,19 +82,52 @@ class RequestQueue:
         request = self.get(request_id)
         return request is not None and request.done
 
-    def wait_for(self, request_id: int, *, longest: float | None = None) -> Request:
-        """Wait until a request has been answered by the run that takes it up."""
-        waited = 0.0
-        while True:
-            request = self.get(request_id)
-            if request is not None and request.done:
-                return request
-            if longest is not None and waited > longest:
-                raise NoAnswerError(
-                    "The run does not answer.", way_out="Is it still alive? `freshtide status` shows what it does."
-                )
-            time.sleep(_LOOK_EVERY)
-            waited += _LOOK_EVERY
+    def take_up(self, request_id: int) -> bool:
+        """Begin with a request; false if whoever asked has withdrawn it."""
+        with self._engine.begin() as connection:
+            taken = update(requests).where(requests.c.id == request_id, requests.c.done.is_(False))
+            return connection.execute(taken.values(message=_TAKEN_UP)).rowcount == 1
+
+    def withdraw(self, request_id: int) -> bool:
+        """Ask no more; false if a run has begun with it."""
+        with self._engine.begin() as connection:
+            withdrawn = delete(requests).where(
+                requests.c.id == request_id, requests.c.done.is_(False), requests.c.message.is_(None)
+            )
+            return connection.execute(withdrawn).rowcount == 1
+
+    def wait_for(
+        self, request_id: int, *, longest: float | None = None, going_on: Callable[[], bool] = lambda: True
+    ) -> Request:
+        """Wait until a request has been answered by the run that takes it up, for as long as that is `going_on`.
+
+        A request that is not waited for any more is withdrawn: nobody is surprised by it later.
+        """
+        until = None if longest is None else _CLOCK.steady() + longest
+        try:
+            while True:
+                # Asked first: a run that ends answers before.
+                there = going_on()
+                request = self.get(request_id)
+                if request is not None and request.done:
+                    return request
+                if not there:
+                    raise NoAnswerError("The run has ended without an answer.", way_out="Ask again.")
+                if until is not None and _CLOCK.steady() > until:
+                    raise self._no_answer(request_id)
+                time.sleep(_LOOK_EVERY)
+        finally:
+            self.withdraw(request_id)
+
+    def _no_answer(self, request_id: int) -> NoAnswerError:
+        if self.withdraw(request_id):
+            return NoAnswerError(
+                "The run does not answer, and nothing was done.",
+                way_out="Is it still alive? `freshtide status` shows what it does.",
+            )
+        return NoAnswerError(
+            "The run has begun with it and is not done yet.", way_out="`freshtide status` shows what it does."
+        )
 
     def finish(self, request_id: int, message: str, *, succeeded: bool = True) -> None:
         with self._engine.begin() as connection:

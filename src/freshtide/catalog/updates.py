@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, func, insert, select, update
 
+from freshtide import crashpoints
 from freshtide.catalog.schema import updates
 from freshtide.catalog.transactions import transaction
 
@@ -54,7 +55,8 @@ class UpdateLog:
         with self._engine.begin() as connection:
             result = connection.execute(insert(updates).values(table_name=row.table, **values))
             assert result.inserted_primary_key is not None
-            return int(result.inserted_primary_key[0])
+        crashpoints.reach("recorded")
+        return int(result.inserted_primary_key[0])
 
     def finish(
         self, update_id: int, *, at: float, freshness: float | None, rows: int, within: Connection | None = None
@@ -97,11 +99,6 @@ class UpdateLog:
         with self._engine.connect() as connection:
             found: float | None = connection.scalar(query.limit(1))
             return found
-
-    def forget_before(self, moment: float) -> None:
-        """Drop the history of updates that ended before a moment."""
-        with self._engine.begin() as connection:
-            connection.execute(delete(updates).where(updates.c.finished_at < moment))
 
     def done_since(self, moment: float) -> list[UpdateRow]:
         """Finished updates from a moment on, oldest first, without the decisions: there may be a week of them."""

@@ -40,7 +40,11 @@ class Places:
 
     @property
     def flows(self) -> Path:
-        """Where runs of flows put what they need until they end."""
+        """Where runs of flows put what they need until they end; whoever runs next finishes what was interrupted."""
+        return self.lock / "flows"
+
+    @property
+    def flows_of_earlier_versions(self) -> Path:
         return self.state / "flows"
 
     @property

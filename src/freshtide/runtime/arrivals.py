@@ -151,7 +151,8 @@ class ArrivalWatcher:
         self._asked_at = moment
         requests = self._catalog.requests.open_after(self._last_request)
         for request in requests:
-            self._on_request(request)
+            if self._catalog.requests.take_up(request.id):
+                self._on_request(request)
             self._last_request = request.id
         return bool(requests)
 

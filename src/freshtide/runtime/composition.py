@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import queue
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from freshtide.runtime.engine import Engine
 from freshtide.runtime.news import News
 from freshtide.runtime.opening import loading_flows, open_store
 from freshtide.runtime.recovery import reconcile, revised_views
+from freshtide.runtime.regularly import regularly
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.watching import Check, SurroundingsWatch
@@ -46,6 +48,8 @@ from freshtide.spark import (
 )
 from freshtide.updates import UpdateQueue
 
+_PRUNE_EVERY = 3_600.0
+
 
 class NotWritableError(FreshtideError):
     """A folder that Freshtide must write into and cannot."""
@@ -65,6 +69,7 @@ class Workbench:
         self.places = Places(project)
         self.clock = SystemClock()
         _require_writable(self.places.state, self.places.tables)
+        _make_private(self.places.state)
         with ExitStack() as opened:
             # The catalog first: where it is away, nobody should wait for Spark to hear so.
             self.catalog = Catalog.open(self.places.catalog_url)
@@ -112,7 +117,10 @@ class Workbench:
     @contextmanager
     def leased(self) -> Iterator[RunLease]:
         """The right to write, for a run. Only then are tables changed, and the catalog's books kept."""
-        with RunLease(self.places.lock, self.catalog.seat) as lease:
+        with (
+            RunLease(self.places.lock, self.catalog.seat) as lease,
+            regularly(lambda: self.catalog.prune(self.clock.now()), every=_PRUNE_EVERY),
+        ):
             self.store.authority = lease
             yield lease
 
@@ -132,7 +140,8 @@ class Workbench:
         feeds = [folder for feed in project.feeds.values() for folder in landing_folders(feed, project.root)]
         require_shared(self.tracks.session("probe"), tables=self.places.tables, feeds=feeds)
         # Before the catalog is brought up to the logs: these are not at their end yet.
-        finish_interrupted(sorted(self.places.flows.glob("*")), self.store)
+        interrupted = [*self.places.flows.glob("*"), *self.places.flows_of_earlier_versions.glob("*")]
+        finish_interrupted(sorted(interrupted), self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
         self.executor.streams.begin()
         events: queue.SimpleQueue[Event] = queue.SimpleQueue()
@@ -224,6 +233,14 @@ def unpaced(project: Project) -> Project:
         return project
     unreserved = replace(policy, adaptive=None, ordering="edf")
     return replace(project, settings=replace(project.settings, policy=unreserved))
+
+
+def _make_private(folder: Path) -> None:
+    """Let nobody look into the state but its owner, and the group if somebody has given it to one."""
+    found = stat.S_IMODE(folder.stat().st_mode)
+    if found & stat.S_IRWXO:
+        with suppress(PermissionError):  # The folder is somebody else's, who shares it.
+            folder.chmod(found & ~stat.S_IRWXO if found & stat.S_IWGRP else stat.S_IRWXU)
 
 
 def _require_writable(*folders: Path) -> None:

@@ -13,20 +13,15 @@ from freshtide.core.sides import LATE, sides
 from freshtide.core.tables import Table
 from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
 
-# How long the history of updates is kept, for explanations and curves.
-_HISTORY = 7 * 86_400.0
 _COUNTED = ("read", "loaded", "diverted", "rejected", "late", "superseded", "replaced")
-# Outages are few, and the last one of a feed may be long ago.
-_OUTAGES_KEPT = 90 * 86_400.0
 
 
 def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> None:
     """Bring the catalog up to the logs, whether it is a crash behind or was lost altogether."""
     # Before anything is written: when the last run was still there is told by what it wrote last.
     catalog.outages.abandon(catalog.last_sign_of_life())
-    catalog.outages.forget_before(now - _OUTAGES_KEPT)
     catalog.updates.interrupt_running(now)
-    catalog.updates.forget_before(now - _HISTORY)
+    catalog.prune(now)
     catalog.tables.forget_all_but(graph)
     streams = [table.name for table in graph.values() if table.is_base and table.updates is not None]
     catalog.streams.forget_all_but(streams)
@@ -95,9 +90,10 @@ def _caught_up(
     stored = store.table(table.name, time_column=table.time_column)
     snapshot = stored.recover()
     landed = snapshot.number if snapshot else 0
+    # The table may have been put back to an earlier state or thrown away, also while it was not declared and had no
+    # row: what came after is to be done again.
+    catalog.files.unload_after(table.name, landed)
     if landed < row.number:
-        # The table was put back to an earlier state, or thrown away: what came after is to be done again.
-        catalog.files.unload_after(table.name, landed)
         row = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost)
     for version, record in stored.records(after=row.version):
         if table.feed is not None:

@@ -49,8 +49,8 @@ class CatalogSeat:
         return self._set(holder, beat=leases.c.beat + 1)
 
     def release(self, holder: Holder) -> None:
-        self._set(holder, released=True)
         self._holder = None
+        self._set(holder, released=True)
 
     def _set(self, holder: Holder, **values: object) -> bool:
         with self._engine.begin() as connection:

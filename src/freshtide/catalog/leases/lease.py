@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -91,11 +92,10 @@ class RunLease:
         for thread in self._threads:
             thread.join()
         try:
-            if not self._lost:
-                for seat in self._seats:
+            for seat in self._seats:
+                # If it cannot be written down that this is over, the next one finds that the process has ended.
+                with suppress(FreshtideError, OSError):
                     seat.release(self._holder)
-        except LeaseLostError:
-            pass  # At the last moment, with all work done.
         finally:
             self._lost = True
             self._lock.release()
