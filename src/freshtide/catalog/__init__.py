@@ -12,7 +12,7 @@ from freshtide.catalog.requests import Request, RequestKind, RequestQueue
 from freshtide.catalog.streams import UpdateStreamRow, UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
-from freshtide.catalog.urls import folder_of, parse_url, url_within, without_password
+from freshtide.catalog.urls import folder_of, hide_secrets, parse_url, url_within, without_password
 
 __all__ = [
     "Catalog",
@@ -33,6 +33,7 @@ __all__ = [
     "UpdateStreams",
     "WarehouseBusyError",
     "folder_of",
+    "hide_secrets",
     "lease_folder",
     "parse_url",
     "url_within",

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 from freshtide.catalog.schema import tables
 from freshtide.catalog.transactions import transaction
 from freshtide.core.costs import CostModel
+from freshtide.core.secrets import redacted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +76,9 @@ class TableStates:
                 connection.execute(update(tables).where(tables.c.name == name).values(cost=asdict(cost)))
 
     def set_status(self, name: str, status: str, reason: str | None = None) -> None:
+        told = None if reason is None else redacted(reason)
         with self._engine.begin() as connection:
-            connection.execute(update(tables).where(tables.c.name == name).values(status=status, reason=reason))
+            connection.execute(update(tables).where(tables.c.name == name).values(status=status, reason=told))
 
     def forget_all_but(self, names: Iterable[str]) -> None:
         """Drop the rows of tables that are no longer declared."""

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, func, insert, select, update
 from freshtide import crashpoints
 from freshtide.catalog.schema import updates
 from freshtide.catalog.transactions import transaction
+from freshtide.core.secrets import redacted
 
 
 class UpdateStatus(StrEnum):
@@ -65,7 +66,7 @@ class UpdateLog:
         self._set(update_id, values, within)
 
     def fail(self, update_id: int, *, at: float, error: str) -> None:
-        self._set(update_id, {"status": UpdateStatus.FAILED, "finished_at": at, "error": error})
+        self._set(update_id, {"status": UpdateStatus.FAILED, "finished_at": at, "error": redacted(error)})
 
     def interrupt(self, update_id: int, *, at: float, error: str) -> None:
         """An update that ended through no fault of its own."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote_plus
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from freshtide.core.errors import UsageError
+from freshtide.core.secrets import HIDDEN, hide, is_secret_name
 
 _EXAMPLE = "Write postgresql+psycopg://user@host/database, or leave `catalog` out: SQLite needs no settings."
 # How long to wait for a server that does not answer at all; the drivers' own patience is minutes.
@@ -46,7 +48,18 @@ def folder_of(text: str) -> Path | None:
 
 
 def without_password(text: str) -> str:
-    return make_url(text).render_as_string(hide_password=True)
+    """The URL to be shown: neither before the host nor among its parameters is there a secret."""
+    url = make_url(text)
+    hidden = {name: HIDDEN for name in url.query if is_secret_name(name)}
+    return url.update_query_dict(hidden).render_as_string(hide_password=True).replace(quote_plus(HIDDEN), HIDDEN)
+
+
+def hide_secrets(url: URL) -> None:
+    """Let the secrets of a URL be shown nowhere."""
+    given = [value for name, value in url.query.items() if is_secret_name(name)]
+    for value in (url.password, *given):
+        for each in (value,) if isinstance(value, str) else value or ():
+            hide(each)
 
 
 def with_patience(url: URL) -> URL:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from freshtide import __version__
 from freshtide.cli import (
@@ -23,7 +25,7 @@ from freshtide.cli import (
     simulating,
     traces,
 )
-from freshtide.cli.output import fail, failed_project
+from freshtide.cli.output import errors, fail
 from freshtide.core.errors import FreshtideError, ProjectError, UsageError
 
 app = typer.Typer(
@@ -64,6 +66,12 @@ def _common(
     """Options of all commands. `--debug` is looked up where errors are reported."""
 
 
+def _show_traceback(*, wanted: bool) -> None:
+    """Through our own printing: Python's would show secrets, and send names of files to the terminal as they are."""
+    if wanted:
+        errors.print(escape(traceback.format_exc()), soft_wrap=True)
+
+
 def main() -> None:
     """Run a command; errors a user can act on become messages and exit codes."""
     debug = "--debug" in sys.argv
@@ -77,16 +85,11 @@ def main() -> None:
     try:
         app()
     except FreshtideError as error:
-        if debug:
-            raise
-        if isinstance(error, ProjectError):
-            failed_project(error)
-            sys.exit(2)
+        _show_traceback(wanted=debug)
         fail(error)
-        sys.exit(2 if isinstance(error, UsageError) else 1)
+        sys.exit(2 if isinstance(error, ProjectError | UsageError) else 1)
     except Exception as error:
-        if debug:
-            raise
+        _show_traceback(wanted=debug)
         first_line = (str(error).splitlines() or [""])[0]
         message = f"Something unexpected went wrong: {type(error).__name__}: {first_line}"
         fail(FreshtideError(message, way_out="Run the command again with --debug to see where."))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -249,7 +250,7 @@ def _print(curves: Curves, figure: Path | None) -> None:
     length = f"{curves.events:,} events per point, " if chosen.counts_events else ""
     console.print(f"[dim]{chosen.y_label}; {length}seed {curves.seed}[/dim]")
     if figure is not None:
-        console.print(f"Drawn into {figure}.")
+        console.print(f"Drawn into {escape(str(figure))}.")
 
 
 def table_of(curves: Curves) -> Table:

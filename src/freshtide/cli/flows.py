@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from freshtide.cli.output import JsonOption, console, print_json
+from freshtide.cli.output import JsonOption, console, print_json, print_text
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.core.errors import RunFailedError, UsageError, suggestion
 from freshtide.flows import FlowGraph, break_into_subflows, derive_strata, written_recordsets
@@ -59,7 +59,7 @@ def show(
     elif svg is not None:
         console.print(f"Drew '{escape(flow.name)}' into {escape(str(svg))}.", soft_wrap=True)
     else:
-        typer.echo(draw_text(flow))
+        print_text(draw_text(flow))
 
 
 def flow_called(project: Project, name: str) -> FlowGraph:

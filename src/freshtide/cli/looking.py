@@ -13,7 +13,7 @@ from rich.table import Table
 
 from freshtide.catalog import RunLock
 from freshtide.cli.feeds import feeds_json
-from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json
+from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json, visible
 from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
 from freshtide.cli.tables import counts_table, status_table
 from freshtide.clock import SystemClock
@@ -167,7 +167,7 @@ def query(
         return
     shown = Table(header_style="bold")
     for name in rows.column_names:
-        shown.add_column(escape(name))
+        shown.add_column(escape(visible(name)))
     for row in values:
         shown.add_row(*(_cell(value) for value in row.values()))
     console.print(shown)
@@ -252,4 +252,4 @@ def _count_json(count: RowCount) -> dict[str, Any]:
 
 
 def _cell(value: object) -> str:
-    return "[dim]null[/dim]" if value is None else escape(str(value))
+    return "[dim]null[/dim]" if value is None else escape(visible(str(value)))

@@ -98,7 +98,8 @@ def _comparison(predictions: Sequence[Prediction], advice: Recommendation | None
         style = "bold" if advice is not None and prediction is advice.best else ""
         if prediction.result is None:
             reason = prediction.shortage.reason if prediction.shortage else ""
-            shown.add_row(prediction.scheduler, str(prediction.tracks), "–", "–", f"[red]not possible[/red]: {reason}")
+            told = f"[red]not possible[/red]: {escape(reason)}"
+            shown.add_row(escape(prediction.scheduler), str(prediction.tracks), "–", "–", told)
             continue
         busy = sum(prediction.result.utilisation) / prediction.tracks
         named = ", ".join(prediction.broken[:_NAMED]) + (", …" if len(prediction.broken) > _NAMED else "")

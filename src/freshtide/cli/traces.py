@@ -46,7 +46,7 @@ def _tell(found: Replay) -> None:
         runs = f"{found.runs} run{'' if found.runs == 1 else 's'}"
         console.print(f"[green]✓[/green] {_decisions(found.decisions)} in {runs}, all the same.")
         return
-    place = f"{difference.file}:{difference.line}"
+    place = escape(f"{difference.file}:{difference.line}")
     console.print(f"[red]✗[/red] {place}: another decision at {format_instant(difference.now)}.", soft_wrap=True)
     for title, commands in (("recorded", difference.recorded), ("replayed", difference.replayed)):
         for command in _unlike(commands, difference) or ["nothing"]:

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from freshtide.core.secrets import redacted
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -22,9 +24,10 @@ class FreshtideError(Exception):
     """Base of all errors meant for users. `way_out` says what to do about it."""
 
     def __init__(self, message: str, *, way_out: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.way_out = way_out
+        # An error may repeat what it was given: it is shown, logged and written down.
+        self.message = redacted(message)
+        self.way_out = None if way_out is None else redacted(way_out)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.way_out}" if self.way_out else self.message

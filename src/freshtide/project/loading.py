@@ -14,6 +14,7 @@ from freshtide.project.pythonfile import declare_python
 from freshtide.project.settings import Settings, read_settings
 from freshtide.project.sqlfile import declare_sql
 from freshtide.project.validation import Place
+from freshtide.project.variables import filled_in
 from freshtide.project.yamlfile import YamlFile, read_yaml
 
 PROJECT_FILE = "freshtide.yml"
@@ -53,7 +54,7 @@ def load_project(root: Path) -> Project:
 
 def _settings(root: Path, declarations: Declarations) -> Settings:
     try:
-        return read_settings(read_yaml(root / PROJECT_FILE, root), default_name=root.name)
+        return read_settings(filled_in(read_yaml(root / PROJECT_FILE, root), root), default_name=root.name)
     except ProjectError as error:
         declarations.reject(error.problems)
         # A stand-in, so that the rest is checked too: with these problems no project comes out.
@@ -62,7 +63,7 @@ def _settings(root: Path, declarations: Declarations) -> Settings:
 
 def _declare_feeds(path: Path, root: Path, declarations: Declarations) -> None:
     try:
-        file = read_yaml(path, root)
+        file = filled_in(read_yaml(path, root), root)
     except ProjectError as error:
         declarations.reject(error.problems, names=[path.stem])
         return

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from freshtide.catalog import parse_url
+from freshtide.catalog import hide_secrets, parse_url
 from freshtide.core.errors import Origin, ProjectError, choices
+from freshtide.core.secrets import hide, is_secret_name
 from freshtide.flows import POLICIES
 from freshtide.flows.policies import mixed
 from freshtide.project.schedulers import read_policy
@@ -127,7 +128,7 @@ def _size_or_default(value: object) -> Any:
 
 def _catalog(value: object) -> object:
     if isinstance(value, str):
-        understood(parse_url, value)
+        hide_secrets(understood(parse_url, value))
     return value
 
 
@@ -139,6 +140,8 @@ def _spark(value: object) -> dict[str, str]:
     settings = {SPARK_NAMES.get(key, key): text for key, text in _flattened(value, "")}
     for name, text in settings.items():
         _check_spark(name, text)
+        if is_secret_name(name):
+            hide(text)
     return settings
 
 

@@ -8,12 +8,19 @@ from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from freshtide.core.secrets import redacted
+
 _LARGEST = 4_000_000
 _KEPT = 3
 _FORM = "%(asctime)s %(levelname)s %(threadName)s %(message)s"
 
 # Threads that outlive a run must not fill the terminal with what they find there.
 logging.getLogger("freshtide").addHandler(logging.NullHandler())
+
+
+class _WithoutSecrets(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return redacted(super().format(record))
 
 
 class _LogFile(RotatingFileHandler):
@@ -26,7 +33,7 @@ def logging_to(path: Path) -> Iterator[None]:
     """Write down what Freshtide logs meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handler = _LogFile(path, maxBytes=_LARGEST, backupCount=_KEPT, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter(_FORM))
+    handler.setFormatter(_WithoutSecrets(_FORM))
     logger = logging.getLogger("freshtide")
     logger.addHandler(handler)
     try:

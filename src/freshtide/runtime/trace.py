@@ -12,6 +12,7 @@ from pathlib import Path
 
 from freshtide.core.commands import Command
 from freshtide.core.events import Event
+from freshtide.core.secrets import redacted
 from freshtide.observe import Reached, beginning_line, continuation_line, decision_line
 from freshtide.scheduling import Beginning, Reach
 
@@ -69,7 +70,7 @@ class TraceWriter:
         self._file.close()
 
     def _append(self, line: str) -> None:
-        self._unwritten += line.encode()
+        self._unwritten += redacted(line).encode()
         self._write_out()
 
     def _write_out(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import UsageError
 from freshtide.spark.jvm import jvm_of
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
@@ -84,7 +84,7 @@ REFUSED: Mapping[str, str] = {
 _RUN_WHEN_ANALYSED = frozenset({"CompoundBody", "ExecuteImmediateQuery", "UnresolvedExecuteImmediate"})
 
 
-class NotPermittedError(FreshtideError):
+class NotPermittedError(UsageError):
     """A query that reaches for more than the tables that it is given."""
 
 

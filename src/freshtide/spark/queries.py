@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import FreshtideError, UsageError
 from freshtide.core.tables import FunctionQuery, Query, SourceReference, SqlQuery
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.jvm import jvm_of
@@ -16,7 +16,7 @@ from freshtide.spark.permissions import analysed
 from freshtide.spark.reading import empty_frame
 
 
-class QueryError(FreshtideError):
+class QueryError(UsageError):
     """A question that Spark cannot answer."""
 
 

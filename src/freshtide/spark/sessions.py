@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from freshtide.core.errors import FreshtideError
 from freshtide.interrupts import interrupts_later
 from freshtide.spark.failures import plain_words
+from freshtide.spark.launching import launch
 
 # What correctness rests on: these hold in every session that Freshtide works in, whoever made it.
 _REQUIRED = {
@@ -92,6 +93,7 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
     try:
         # An interrupt before Spark is up would leave a Java process behind that nobody ends.
         with _standard_error_to(log), interrupts_later():
+            launch(settings)
             return builder.getOrCreate()
     except Exception as error:
         raise SparkUnavailableError(

@@ -1,0 +1,144 @@
+"""What a command prints steers no terminal and is JSON where that is asked for; exit codes are as in the guide."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.table import Table
+
+from freshtide.cli.app import main
+from freshtide.cli.looking import _cell
+from freshtide.cli.output import _SafeConsole, visible
+from freshtide.project import create_starter
+from tests.cli.test_commands import freshtide
+
+Call = Callable[..., subprocess.CompletedProcess[str]]
+ESCAPE = "\x1b]0;taken over\x07\x1b[2J"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("printing") / "shop"
+    create_starter(folder, "shop")
+    return folder
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    """A project with a file that is called like a command for the terminal, and is wrong."""
+    folder = tmp_path / "shop"
+    create_starter(folder, "shop")
+    (folder / "tables" / f"{ESCAPE}[red].sql").write_text(f"CREATE MATERIALIZED VIEW v AS SELECT * FROM `{ESCAPE}x`")
+    return folder
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the command line within this process."""
+
+    def call(*words: str, at: Path) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(at)
+        monkeypatch.setattr(sys, "argv", ["freshtide", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(words, int(ended.value.code or 0), printed.out, printed.err)
+
+    return call
+
+
+def test_names_do_not_steer_the_terminal(wrong: Path, called: Call) -> None:
+    done = called("status", at=wrong)
+    assert done.returncode == 2
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\x07" not in done.stdout + done.stderr
+    assert r"\x1b[2J[red].sql" in done.stderr
+
+
+def test_cells_do_not_steer_the_terminal_whose_colours_stay() -> None:
+    shown = io.StringIO()
+    console = _SafeConsole(file=shown, force_terminal=True, color_system="standard", width=200)
+    table = Table("[red]value[/red]", "cell")
+    hostile = f"\x1b[31mcell\x9b2J \u202eflipped \udc80 {ESCAPE}"
+    table.add_row(hostile, _cell(hostile))
+    console.print(table)
+    printed = shown.getvalue()
+    assert "\x1b[1;31mvalue" in printed, "our own colours"
+    assert r"\x1b[31mcell\x9b2J \u202eflipped \udc80 \x1b]0;taken over\x07\x1b[2J" in printed
+    for steering in ("\x1b[31mcell", "\x9b", "\u202e", "\udc80", "\x07", "\x1b[2J"):
+        assert steering not in printed
+
+
+def test_lines_and_tabs_stay_as_they_are() -> None:
+    assert visible("a\tb\nc – ü") == "a\tb\nc – ü"
+
+
+COMMANDS = [
+    "validate",
+    "status",
+    "freshness",
+    "feeds",
+    "feeds retry",
+    "plan",
+    "run --once",
+    "audit",
+    "explain v",
+    "pause v",
+    "resume v",
+    "backfill v",
+    "flow list",
+    "flow run v",
+    "trace replay",
+    "simulate",
+    "query SELECT",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json_is_printed_where_the_project_is_wrong(wrong: Path, called: Call, command: str) -> None:
+    done = called(*command.split(), "--json", at=wrong)
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == 2, done.stderr
+    assert told["error"]
+    (problem,) = told["problems"]
+    assert problem["line"] == 1
+    assert problem["file"].endswith("[red].sql")
+    assert "There is no table" in problem["message"]
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["explain", "ordres"],
+        ["pause", "ordres"],
+        ["resume", "ordres"],
+        ["backfill", "ordres"],
+        ["status", "--select", "ordres"],
+        ["freshness", "--select", "ordres"],
+        ["flow", "show", "ordres"],
+        ["flow", "run", "ordres"],
+    ],
+)
+def test_a_name_that_nobody_declared_makes_the_call_wrong(shop: Path, called: Call, words: list[str]) -> None:
+    done = called(*words, "--json", at=shop)
+    assert done.returncode == 2, done.stderr
+    assert "ordres" in json.loads(done.stdout)["error"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "question",
+    ["SELECT * FROM ordres", "SELECT amuont FROM orders", "SELECT FROM", "SELECT current_user() FROM orders"],
+)
+def test_a_question_that_cannot_be_understood_makes_the_call_wrong(shop: Path, question: str) -> None:
+    done = freshtide("query", question, "--json", at=shop)
+    assert done.returncode == 2, done.stderr
+    assert json.loads(done.stdout)["error"]
