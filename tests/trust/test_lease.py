@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError
-from freshtide.core.errors import LeaseLostError
+from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.spark import SparkSession
 from tests.catalogs import empty_catalog
 from tests.warehouse.shop import Shop
@@ -167,7 +167,7 @@ def test_after_a_kill_the_next_run_starts_at_once(other: Holder, folder: Path, c
     other.kill()
     assert RunLock(folder).holder() is None
     with RunLease(folder, catalog.seat, length=60.0) as lease:
-        assert lease.epoch == other.epoch + 1
+        assert lease.epoch > other.epoch
         assert not lease.must_fence
 
 
@@ -206,11 +206,26 @@ def test_what_has_lost_the_lease_cannot_write_into_the_catalog(folder: Path, cat
         catalog.tables.set_status("cpu", "failed")
 
 
-def test_a_folder_that_was_removed_is_a_lost_lease(folder: Path, catalog: Catalog) -> None:
-    with RunLease(folder, catalog.seat) as lease:
-        shutil.rmtree(folder)
-        with pytest.raises(LeaseLostError):
+def test_while_the_storage_is_away_nothing_is_lost_and_nothing_written(folder: Path, catalog: Catalog) -> None:
+    with RunLease(folder, catalog.seat, length=_SHORT) as lease:
+        away = folder.rename(folder.with_name("away"))
+        with pytest.raises(SurroundingsError, match="is away"):
             lease.require()
+        time.sleep(_SHORT)
+        away.rename(folder)
+        lease.require()
+
+
+def test_where_both_seats_were_thrown_away_the_next_epoch_is_higher_all_the_same(folder: Path, tmp_path: Path) -> None:
+    epochs = []
+    for name in ("first", "second"):
+        catalog = Catalog.open(f"sqlite:///{tmp_path / name}.db")
+        with RunLease(folder, catalog.seat) as lease:
+            epochs.append(lease.epoch)
+        catalog.close()
+        shutil.rmtree(folder)
+        time.sleep(1.0)
+    assert epochs[0] < epochs[1]
 
 
 def _look(folder: Path, stop: threading.Event) -> None:

@@ -15,7 +15,7 @@ from freshtide.catalog import Catalog, Request, RequestKind
 from freshtide.clock import SystemClock
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
-from freshtide.core.errors import FreshtideError, SurroundingsError
+from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.events import (
     Event,
     RebuildRequested,
@@ -181,7 +181,7 @@ class Engine:
         self._owed.add(self._keep_costs)
         try:
             self._surroundings.insist(self._owed.settle_now)
-        except SurroundingsError as error:
+        except (SurroundingsError, LeaseLostError) as error:
             _logger.warning("Not all was written down: %s", error)
 
     def _start_streams(self) -> None:

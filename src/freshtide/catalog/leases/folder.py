@@ -13,6 +13,7 @@ from pathlib import Path
 
 from freshtide.catalog.leases.holders import Holder, unknown
 from freshtide.catalog.leases.seats import Standing
+from freshtide.core.errors import SurroundingsError
 from freshtide.storage.durability import make_folder, sync_files, sync_names
 
 _HELD, _RELEASED = ".held", ".released"
@@ -27,6 +28,16 @@ _BESIDE_TABLES = "_freshtide"
 def lease_folder(tables: Path) -> Path:
     """Where the lease on a folder of tables is kept."""
     return tables / _BESIDE_TABLES
+
+
+class StorageAwayError(SurroundingsError):
+    """The folder beside the tables cannot be looked into."""
+
+    def __init__(self, folder: Path, error: OSError) -> None:
+        super().__init__(
+            f"{folder}, where it is kept who runs the warehouse, is away: {error.strerror or error}.",
+            way_out="Is its disk mounted? If it was deleted, end this run and start another.",
+        )
 
 
 class FolderSeat:
@@ -62,14 +73,17 @@ class FolderSeat:
         return self.is_held(holder)
 
     def is_held(self, holder: Holder) -> bool:
-        return self._newest() == self._held(holder)
+        """Whether nobody has come after the holder. While the folder is away, nobody can tell, and nobody can come."""
+        try:
+            return max(self._listed(), default=None) == self._held(holder)
+        except OSError as error:
+            raise StorageAwayError(self._epochs.parent, error) from error
 
     def beat(self, holder: Holder) -> bool:
-        try:
-            os.utime(self._held(holder))
-        except FileNotFoundError:
+        if not self.is_held(holder):
             return False
-        return self.is_held(holder)
+        os.utime(self._held(holder))
+        return True
 
     def release(self, holder: Holder) -> None:
         held = self._held(holder)
@@ -99,9 +113,12 @@ class FolderSeat:
 
     def _files(self) -> list[Path]:
         try:
-            return sorted(path for path in self._epochs.iterdir() if path.suffix in {_HELD, _RELEASED})
+            return self._listed()
         except FileNotFoundError:
             return []
+
+    def _listed(self) -> list[Path]:
+        return sorted(path for path in self._epochs.iterdir() if path.suffix in {_HELD, _RELEASED})
 
 
 def _holder(path: Path, text: str) -> Holder:

@@ -111,7 +111,9 @@ class RunLease:
             self._outwait(doubtful)
             self._folder.doubt()
         last = max((standing.holder.epoch for standing in found.values() if standing is not None), default=0)
-        holder = this_process(epoch=last + 1, lock=self._lock.identity, taken_at=self._clock.now())
+        now = self._clock.now()
+        # Tables remember the epochs of their commits. Where both seats were thrown away, the time goes on from there.
+        holder = this_process(epoch=max(last + 1, int(now)), lock=self._lock.identity, taken_at=now)
         for seat, standing in found.items():
             if not seat.take(holder, standing):
                 self._folder.release(holder)
