@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from freshtide import Warehouse
+from freshtide.core.errors import RunFailedError
 from freshtide.core.files import FileState
-from tests.trust.runs import running
+from tests.trust.runs import Running, running
 from tests.warehouse.shop import Shop
 
 DEADLY = 666
@@ -58,8 +60,7 @@ def main(root: Path) -> None:
     with running(shop) as run:
         run.wait_for(lambda: shop.freshness("v") == 1)
 
-        gateway: Any = SparkContext._gateway
-        os.kill(gateway.proc.pid, signal.SIGKILL)
+        kill_spark()
         for number in (2, 3, 4):
             shop.drop_events("a", f"{number}.csv", [(number, "x", number)])
         run.wait_for(lambda: run.heard("Spark's process has ended"))
@@ -79,7 +80,22 @@ def main(root: Path) -> None:
         shop.drop_events("a", "5.csv", [(5, "x", 5)])
         run.wait_for(lambda: shop.freshness("v") == 5)
     shop.check()
+
+    notebook = Shop(root.with_name("notebook"), shop.warehouse.workbench.tracks.root)
+    notebook.events("a")
+    lost = Running(notebook)
+    kill_spark()
+    while lost.fault is None:
+        time.sleep(0.1)
+    assert isinstance(lost.fault, RunFailedError), lost.fault
+    assert "cannot start it again" in str(lost.fault), lost.fault
+    notebook.warehouse.close()
     shop.warehouse.close()
+
+
+def kill_spark() -> None:
+    gateway: Any = SparkContext._gateway
+    os.kill(gateway.proc.pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ from freshtide.scheduling import RetryPolicy
 from freshtide.spark import (
     Audit,
     Listeners,
+    NoExecutorsError,
     QueueMaker,
     SparkSession,
     SparkTracks,
@@ -137,8 +138,9 @@ class Workbench:
         project = unpaced(self.project) if once else self.project
         settings = project.settings
         require_tracks(project, self.catalog)
-        feeds = [folder for feed in project.feeds.values() for folder in landing_folders(feed, project.root)]
-        require_shared(self.tracks.session("probe"), tables=self.places.tables, feeds=feeds)
+        self.executor.health.revive()
+        with suppress(NoExecutorsError):  # That is told, and the folders are tried as soon as there are some.
+            self._require_shared()
         # Before the catalog is brought up to the logs: these are not at their end yet.
         interrupted = [*self.places.flows.glob("*"), *self.places.flows_of_earlier_versions.glob("*")]
         finish_interrupted(sorted(interrupted), self.store)
@@ -191,6 +193,13 @@ class Workbench:
             trace=trace,
         )
 
+    def _require_shared(self) -> None:
+        """Everybody who works for Spark must see the folders that the driver sees."""
+        self.executor.health.look()
+        project = self.project
+        feeds = [folder for feed in project.feeds.values() for folder in landing_folders(feed, project.root)]
+        require_shared(self.tracks.session("probe"), tables=self.places.tables, feeds=feeds)
+
     def _watch(self, events: queue.SimpleQueue[Event], news: News) -> SurroundingsWatch:
         """Whoever looks after disk, database and Spark during a run."""
         settings, places, health = self.project.settings, self.places, self.executor.health
@@ -205,6 +214,7 @@ class Workbench:
                 Check(look=self.catalog.require_answer, is_quick=False),
                 Check(look=health.look, is_quick=True, mend=health.mend),
                 Check(look=health.probe, is_quick=False, mend=health.mend),
+                Check(look=self._require_shared, is_quick=False),
             ],
             events=events,
             tell=news.tell_trouble,

@@ -11,7 +11,7 @@ from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.flows.journal import finish_interrupted
 from freshtide.spark.flows.loads import LoadingFlows
-from freshtide.spark.health import SparkEndedError, SparkHealth
+from freshtide.spark.health import NoExecutorsError, SparkEndedError, SparkHealth
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
@@ -31,6 +31,7 @@ __all__ = [
     "Listener",
     "Listeners",
     "LoadingFlows",
+    "NoExecutorsError",
     "QueueMaker",
     "SharedScans",
     "SparkEndedError",

@@ -77,6 +77,12 @@ class SparkHealth:
         if (error := outcome[0]) is not None:
             raise self.gone() or SparkFailedError(f"Spark fails at a small job: {plain_words(error)}") from error
 
+    def revive(self) -> None:
+        """Start Spark again if it has gone."""
+        gone = self.gone()
+        if gone is not None:
+            self.mend(gone)
+
     def mend(self, error: SurroundingsError) -> None:
         """Give back what Spark has lost, or start it anew."""
         if isinstance(error, NoExecutorsError):
