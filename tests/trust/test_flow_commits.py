@@ -54,7 +54,7 @@ def test_a_flow_that_is_killed_lands_whole_even_if_somebody_has_taken_a_file_of_
     assert keyed(shop, "sales") == {"a": 1}
     assert keyed(shop, "unpriced") == {"b": 1}
     assert shop.freshness("sales") == 2
-    assert not list(shop.root.glob(".freshtide/flows/*/journal.json"))
+    assert not list(shop.root.glob("warehouse/_freshtide/flows/*/journal.json"))
     if not taken:
         assert keys_in_files(shop) == {"a": 1}
     shop.check()
@@ -138,9 +138,11 @@ def test_files_of_a_flow_and_their_names_are_on_disk_before_it_is_decided(
     declare(shop, priced())
     shop.drop_events("sales", "1.csv", [(1, "a", 1)])
     shop.load()
-    decided = synced.index(".freshtide/flows/priced/journal.partial")
+    decided = synced.index("warehouse/_freshtide/flows/priced/journal.partial")
     before, after = synced[:decided], synced[decided:]
     assert any(path.startswith("out/.keys.staged/part-") for path in before), "the content"
     assert {"out/.keys.staged", "out", "."} <= set(before), "the names of files, of their folder and of the one above"
-    assert {".freshtide", ".freshtide/flows"} <= set(before), "the names of the folders that the journal is in"
+    assert {"warehouse/_freshtide", "warehouse/_freshtide/flows"} <= set(before), (
+        "the names of the folders that the journal is in"
+    )
     assert "out/keys" in after
