@@ -4,8 +4,9 @@ BIN := .venv/bin
 SOURCES := $(shell find src -type f ! -path '*/__pycache__/*')
 # An installation apart from .venv, in which the working tree stays as it is written.
 COMPILED := build/compiled
+LOCKED := --quiet --disable-pip-version-check --no-deps --require-hashes
 
-.PHONY: help demo test test-compiled test-postgresql test-slow chaos lint format bench wheel compiled clean
+.PHONY: help demo test test-compiled test-postgresql test-slow chaos lint format bench wheel compiled lock audit-dependencies clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -46,6 +47,14 @@ wheel: dist/.built ## Build a wheel into dist/, the scheduler and the simulator 
 
 compiled: $(COMPILED)/.installed
 
+lock: .venv/.installed-dev ## Write locks/: the versions of constraints.txt with the hashes of their files
+	@$(BIN)/python tools/dependencies.py lock
+
+audit-dependencies: .venv/.installed-dev ## Check that what is installed is locked, and for known vulnerabilities where pip-audit is there
+	@$(BIN)/python tools/dependencies.py audit
+	@if command -v pip-audit >/dev/null; then pip-audit --disable-pip --require-hashes --requirement locks/dev.txt; \
+		else echo "pip-audit is not installed: vulnerabilities that others know of were not looked up."; fi
+
 clean: ## Remove the virtual environment, caches, builds and the demo
 	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/results
 
@@ -56,16 +65,18 @@ clean: ## Remove the virtual environment, caches, builds and the demo
 		|| { echo "Freshtide needs Java 17 or newer: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME."; exit 1; }
 	@echo "Creating a virtual environment in .venv ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 
-.venv/.installed: pyproject.toml constraints.txt | .venv/bin/pip
+# Only files whose hashes are in locks/ are installed. What comes as sources is built with what is locked, too.
+.venv/.installed: pyproject.toml locks/build.txt locks/run.txt | .venv/bin/pip
 	@echo "Installing Freshtide and Spark into .venv (about 500 MB, a minute or two) ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@$(BIN)/python -m pip install $(LOCKED) --requirement locks/build.txt
+	@$(BIN)/python -m pip install $(LOCKED) --no-build-isolation --requirement locks/run.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/.installed-dev: .venv/.installed
+.venv/.installed-dev: .venv/.installed locks/dev.txt
 	@echo "Installing what the tests need ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev
+	@$(BIN)/python -m pip install $(LOCKED) --no-build-isolation --requirement locks/dev.txt
 	@touch $@
 
 dist/.built: pyproject.toml $(SOURCES) | .venv/.installed-dev
