@@ -283,6 +283,8 @@ class SlowlyChanging(Blocking):
     """Columns whose change counts; none: all but the key."""
     as_of: str | None = None
     """For type 2: the column that says from when on a row holds."""
+    order: tuple[str, ...] = ()
+    """What several rows of a key come one after another by, after `as_of`."""
 
     @property
     def ports(self) -> tuple[str, ...]:

@@ -203,13 +203,19 @@ class Rows:
         type: Literal[1, 2] = 1,  # noqa: A002  as dimensions are called: of type 1, of type 2
         compare: Names = (),
         as_of: str | None = None,
+        order: Names = (),
         name: str | None = None,
     ) -> None:
         """Bring a dimension table up to date: overwrite what has changed (type 1), or keep its history (type 2)."""
-        target = Recordset(table=table)
-        self._then(
-            SlowlyChanging(target=target, key=_names(key), type=type, compare=_names(compare), as_of=as_of), name=name
+        changing = SlowlyChanging(
+            target=Recordset(table=table),
+            key=_names(key),
+            type=type,
+            compare=_names(compare),
+            as_of=as_of,
+            order=_names(order),
         )
+        self._then(changing, name=name)
 
     def write(
         self,

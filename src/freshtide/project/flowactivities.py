@@ -209,10 +209,17 @@ class _SlowlyChanging(Parameters):
     type: Annotated[Literal[1, 2], BeforeValidator(_dimension)] = 1
     compare: _Names = ()
     as_of: str | None = None
+    order: _Names = ()
 
     def activity(self, find_function: FindFunction) -> Activity:  # noqa: ARG002
-        target = Recordset(table=self.table)
-        return SlowlyChanging(target=target, key=self.key, type=self.type, compare=self.compare, as_of=self.as_of)
+        return SlowlyChanging(
+            target=Recordset(table=self.table),
+            key=self.key,
+            type=self.type,
+            compare=self.compare,
+            as_of=self.as_of,
+            order=self.order,
+        )
 
 
 PARAMETERS: Mapping[str, type[Parameters]] = {

@@ -19,6 +19,7 @@ from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.tables import Feed, SchemaChange, Table
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import leftover_announcements
+from freshtide.runtime.awaiting import AwaitedTables
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.merging import UpdateTableWorker
@@ -27,7 +28,7 @@ from freshtide.runtime.recovery import after_update, catch_up
 from freshtide.runtime.suspects import Suspects
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.watching import Surroundings
-from freshtide.spark import SharedScans, SparkEndedError, UnreadableFilesError, UpdateExecutor
+from freshtide.spark import AwaitedTableError, SharedScans, SparkEndedError, UnreadableFilesError, UpdateExecutor
 from freshtide.storage import Store, UpdateKind, UpdateRecord
 
 _ENDS_SPARK = (
@@ -72,6 +73,7 @@ class UpdateWorker:
         self._store = store
         self._catalog = catalog
         self._clock = clock
+        self._awaited = AwaitedTables(executor, graph=graph, catalog=catalog)
         self._suspects = Suspects()
         self.update_tables = UpdateTableWorker(
             executor,
@@ -91,7 +93,11 @@ class UpdateWorker:
         try:
             update = self._catalog.updates.start(self._row(command, started))
             caught_up = self._finish(table)
-            done = self._watched(table, command, scans)
+            try:
+                done = self._watched(table, command, scans)
+            except AwaitedTableError as error:
+                took = self._clock.steady() - began
+                return self._wait(command, error, update=update, at=started + took, took=took)
             took = self._clock.steady() - began
             # The commit has landed: what came of it is written down, whatever that takes.
             row = self._surroundings.insist(partial(self._book, table, done, update=update, started=started, took=took))
@@ -116,7 +122,19 @@ class UpdateWorker:
             left_over = self._surroundings.insist(partial(self._left_over, table, command, done))
             if not left_over:
                 self._suspects.acquit(table.name)
+            left_over += self._surroundings.insist(self._awaited.released)
         return [finished, *left_over]
+
+    def _wait(
+        self, command: StartUpdate, error: AwaitedTableError, *, update: int, at: float, took: float
+    ) -> list[Event]:
+        """The update has done nothing: what is pending is announced again when it can."""
+        self._surroundings.insist(lambda: self._catalog.updates.fail(update, at=at, error=str(error)))
+        row = self._surroundings.insist(lambda: self._catalog.tables.get(command.table))
+        ended = UpdateFinished(
+            table=command.table, track=command.track, freshness=row.freshness, safe=row.safe, seconds=took
+        )
+        return [ended, *self._surroundings.insist(lambda: self._awaited.wait(command.table, str(error)))]
 
     def failed(self, command: StartUpdate, error: Exception) -> UpdateFailed:
         """What to tell of an update that failed, and whether it is to blame for that."""

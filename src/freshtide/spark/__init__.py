@@ -10,7 +10,7 @@ from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.flows.journal import finish_interrupted
-from freshtide.spark.flows.loads import LoadingFlows
+from freshtide.spark.flows.loads import AwaitedTableError, LoadingFlows
 from freshtide.spark.health import NoExecutorsError, SparkEndedError, SparkHealth
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans
@@ -27,6 +27,7 @@ from freshtide.spark.visibility import require_shared
 __all__ = [
     "Audit",
     "AuditResult",
+    "AwaitedTableError",
     "DataFrame",
     "Listener",
     "Listeners",

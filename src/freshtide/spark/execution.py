@@ -171,6 +171,11 @@ class UpdateExecutor:
         flow = self._flows.of(self._graph[name])
         return flow is not None and flow.finish()
 
+    def awaits(self, name: str) -> str | None:
+        """A table without data that the load of a table needs; None: it can go on."""
+        flow = self._flows.of(self._graph[name])
+        return None if flow is None else flow.awaits()
+
     def take_in(self, name: str, files: Sequence[FeedFile], *, extra: tuple[Column, ...], pool: str) -> None:
         """Let the rows of files wait for an update table."""
         runner = self.streams[name]

@@ -97,3 +97,18 @@ def test_two_rows_of_one_key_are_an_error(bench: FlowBench, type_: int) -> None:
     bench.put("rows", {"id": [1, 1], "city": ["Athens", "Bari"]})
     with pytest.raises(ActivityError, match=r"'dim' got more than one row of a key: \{\"id\":1\}"):
         bench.run(flow)
+
+
+@pytest.mark.parametrize("type_", [1, 2])
+def test_the_same_row_twice_is_one(bench: FlowBench, type_: int) -> None:
+    flow = graph(read("rows"), node("dim", _dimension(type_), "rows"))
+    bench.put("rows", {"id": [1, 1, 2], "city": ["Athens", "Athens", None]})
+    bench.run(flow)
+    assert sorted(bench.frame("dim").select("id", "city").rows()) == [(1, "Athens"), (2, None)]
+
+
+def test_type_1_keeps_the_last_row_in_order(bench: FlowBench) -> None:
+    flow = graph(read("rows"), node("dim", _dimension(1, order=("turn DESC",)), "rows"))
+    bench.put("rows", {"id": [1, 1, 2], "city": ["Athens", "Bari", "Corfu"], "turn": [1, 2, 1]})
+    bench.run(flow)
+    assert sorted(bench.frame("dim").rows()) == [(1, "Athens", 1), (2, "Corfu", 1)]

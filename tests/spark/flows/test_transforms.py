@@ -25,6 +25,7 @@ from freshtide.flows.activities import (
     Union,
 )
 from freshtide.spark import DataFrame, SparkSession
+from freshtide.spark.flows.moments import ANY_MOMENT
 from freshtide.spark.flows.transforms import FunctionError, transform
 
 from .flowbench import node
@@ -149,7 +150,7 @@ def test_an_activity_gives_the_rows_of_the_query_it_stands_for(spark: SparkSessi
     for name, frame in zip("ab", inputs, strict=False):
         frame.createOrReplaceTempView(name)
     lookup = spark.sql("SELECT * FROM VALUES ('a', 7L), ('b', 8L), ('z', 9L) AS t(shop, number)")
-    results = transform(node("it", activity, *"ab"[: len(inputs)]), inputs, lookup=lookup)
+    results = transform(node("it", activity, *"ab"[: len(inputs)]), inputs, moment=ANY_MOMENT, lookup=lookup)
     assert set(results) == set(activity.ports)
     for port, query in queries.items():
         found, wanted = _rows(results[port]), _rows(spark.sql(query))
@@ -160,7 +161,7 @@ def test_an_activity_gives_the_rows_of_the_query_it_stands_for(spark: SparkSessi
 
 def test_a_row_that_two_routes_want_is_an_error_that_shows_it(spark: SparkSession) -> None:
     router = Router(routes={"dear": "price > 20", "odd": "id % 2 = 1"})
-    results = transform(node("by price", router, "orders"), [spark.sql(f"SELECT * FROM {_ORDERS}")])
+    results = transform(node("by price", router, "orders"), [spark.sql(f"SELECT * FROM {_ORDERS}")], moment=ANY_MOMENT)
     with pytest.raises(Exception, match="by price") as failure:
         results["odd"].collect()
     told = str(failure.value)
@@ -171,9 +172,11 @@ def test_a_row_that_two_routes_want_is_an_error_that_shows_it(spark: SparkSessio
 def test_a_function_that_returns_no_rows_to_go_on_with_is_named(spark: SparkSession) -> None:
     frame = spark.sql(f"SELECT * FROM {_ORDERS}")
     with pytest.raises(FunctionError, match=r"count_them\(\) of activity 'it' returned int"):
-        transform(node("it", Function(function=lambda rows: rows.count(), name="count_them"), "a"), [frame])
+        transform(
+            node("it", Function(function=lambda rows: rows.count(), name="count_them"), "a"), [frame], moment=ANY_MOMENT
+        )
     with pytest.raises(FunctionError, match=r"broken\(\) of activity 'it' failed: ZeroDivisionError"):
-        transform(node("it", Function(function=lambda _: 1 / 0, name="broken"), "a"), [frame])
+        transform(node("it", Function(function=lambda _: 1 / 0, name="broken"), "a"), [frame], moment=ANY_MOMENT)
 
 
 def _rows(frame: DataFrame) -> list[tuple[object, ...]]:

@@ -172,12 +172,12 @@ class FusedRun:
             case SurrogateKey() as activity:
                 with self._job(node):
                     keys = self.surroundings.lookup(node).assign(activity, inputs[0])
-                results = transform(node, inputs, lookup=keys)
+                results = transform(node, inputs, moment=self.surroundings.moment, lookup=keys)
             case _ if all(self._frames[port] is self._analysed.get(port) for port in node.inputs):
                 results = {port: self._analysed[node.name, port] for port in node.activity.ports}
             case _:
                 with naming(node.name, "all of its input"):
-                    results = transform(node, inputs)
+                    results = transform(node, inputs, moment=self.surroundings.moment)
         for port, frame in results.items():
             self._put(node, port, frame)
 

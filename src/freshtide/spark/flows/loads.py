@@ -15,6 +15,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import Table
 from freshtide.flows import FlowGraph, Node
 from freshtide.flows.activities import OUT, Read, Write
@@ -23,6 +24,7 @@ from freshtide.spark.flows.commits import Commit, TableCommit
 from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.flows.holding import Scratch
 from freshtide.spark.flows.journal import commit_together, finish_interrupted, is_unfinished
+from freshtide.spark.flows.moments import Moment, fixed_time
 from freshtide.spark.flows.recordsets import Recordsets, SourceError
 from freshtide.spark.flows.running import Running
 from freshtide.spark.flows.schemas import require_permitted_flow, resolve_flow
@@ -31,6 +33,16 @@ from freshtide.spark.flows.targets import Target, targets_of
 from freshtide.spark.schemas import arrow_schema_of
 from freshtide.spark.writing import Written, write_result
 from freshtide.storage import Change, Store, StoredTable
+
+
+class AwaitedTableError(FreshtideError):
+    """A flow reads a table that has no data yet: it is to wait for it."""
+
+    def __init__(self, table: str, *, flow: str, awaited: str) -> None:
+        super().__init__(
+            f"'{table}' waits: its flow '{flow}' reads the table '{awaited}', which has no data yet.",
+            way_out="It goes on by itself when that is loaded.",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +113,12 @@ class TableFlow:
         finish_interrupted([self.folder], self.flows.store)
         return unfinished
 
+    def awaits(self) -> str | None:
+        """A table that the flow reads and that has never been written; None: it can run."""
+        read = [node.activity.source.table for node in self._reads if isinstance(node.activity, Read)]
+        missing = (name for name in read if name is not None and self.flows.store.table(name).snapshot is None)
+        return next(missing, None)
+
     @contextmanager
     def carried_out(
         self,
@@ -115,9 +133,13 @@ class TableFlow:
     ) -> Iterator[FlowedRows]:
         """Put rows through the flow; within they can be committed. With `anew` they are all that ever arrived."""
         assert not is_unfinished(self.folder), "what was decided on is finished, and booked, before more is read"
-        recordsets = self._recordsets(session, rows, {})
+        awaited = self.awaits()
+        if awaited is not None:
+            raise AwaitedTableError(self.table.name, flow=self.graph.name, awaited=awaited)
+        moment = Moment(now())
+        recordsets = self._recordsets(session, fixed_time(rows), {})
         running = Running(policy=self.flows.policy)
-        schemas, passing = running.analysed(self.graph, recordsets)
+        schemas, passing = running.analysed(self.graph, recordsets, moment)
         own = LoadTarget(
             stored,
             schemas.by_target[self._write.name],
@@ -134,7 +156,9 @@ class TableFlow:
             scratch=Scratch(self.folder, session),
             targets=targets_of(self.graph, recordsets, schemas.by_target, appending=True, anew=anew, given=given),
             passing=passing,
-            at=now(),
+            time_column=self.table.time_column,
+            anew=anew,
+            moment=moment,
         )
         with running.carried_out(surroundings) as record:
             yield FlowedRows(

@@ -17,6 +17,7 @@ from freshtide.flows.policies import mixed
 from freshtide.spark.flows.fused import FusedRun, passing_rows
 from freshtide.spark.flows.holding import Scratch
 from freshtide.spark.flows.journal import commit_together, finish_interrupted
+from freshtide.spark.flows.moments import Moment
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.flows.schemas import FlowSchemas, require_permitted_flow, resolve_flow
@@ -97,10 +98,10 @@ def run_flow(
     if pack_rows < 1:
         raise UsageError(f"A pack of {pack_rows} rows moves nothing.", way_out="Give it 1 row at least.")
     finish_interrupted(sorted(scratch.glob("*")), store)
-    at, start = now(), _CLOCK.steady()
+    moment, start = Moment(now()), _CLOCK.steady()
     recordsets = Recordsets(session=working_session(spark, compiled=True), store=store, root=root)
     running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, on_progress=on_progress)
-    schemas, passing = running.analysed(graph, recordsets)
+    schemas, passing = running.analysed(graph, recordsets, moment)
     require_permitted_flow(graph, schemas.by_port, recordsets.session)
     surroundings = Surroundings(
         graph=graph,
@@ -109,7 +110,7 @@ def run_flow(
         scratch=Scratch(scratch / graph.name, recordsets.session),
         targets=targets_of(graph, recordsets, schemas.by_target),
         passing=passing,
-        at=at,
+        moment=moment,
     )
     with running.carried_out(surroundings) as record:
         commit_together(surroundings.scratch.folder, surroundings.prepare(now()), store)
@@ -138,11 +139,13 @@ class Running:
     """How time passes: by it activities take turns, and what they took is measured."""
     on_progress: Progress = lambda _node, _rows_in, _rows_out: None
 
-    def analysed(self, graph: FlowGraph, recordsets: Recordsets) -> tuple[FlowSchemas, PassingRows | None]:
+    def analysed(
+        self, graph: FlowGraph, recordsets: Recordsets, moment: Moment
+    ) -> tuple[FlowSchemas, PassingRows | None]:
         """The columns of the flow and, where whole plans are carried out as they were analysed, what counts in them."""
         recordsets.look_at(node.activity.source for node in graph if isinstance(node.activity, Read))
         passing = passing_rows(graph, recordsets, theta=self.theta) if self.policy == mixed.NAME else None
-        return resolve_flow(graph, recordsets, passing=passing), passing
+        return resolve_flow(graph, recordsets, passing=passing, moment=moment), passing
 
     @contextmanager
     def carried_out(self, surroundings: Surroundings) -> Iterator[FlowRecord]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,9 +16,10 @@ from freshtide.flows.activities import OUT, Function, Read, SlowlyChanging, Surr
 from freshtide.flows.graph import Port, port_label
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.dimensions import updated_dimension
+from freshtide.spark.flows.moments import ANY_MOMENT, Moment
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
-from freshtide.spark.flows.transforms import Frames, transform
+from freshtide.spark.flows.transforms import Frames, orders, transform
 from freshtide.spark.permissions import NotPermittedError, require_permitted
 from freshtide.spark.reading import empty_frame
 
@@ -41,10 +42,13 @@ def in_order(graph: FlowGraph) -> Iterator[Node]:
                 yield graph[name]
 
 
-def resolve_flow(graph: FlowGraph, recordsets: Recordsets, *, passing: PassingRows | None = None) -> FlowSchemas:
+def resolve_flow(
+    graph: FlowGraph, recordsets: Recordsets, *, passing: PassingRows | None = None, moment: Moment = ANY_MOMENT
+) -> FlowSchemas:
     """The columns at every output and target; all activities that do not fit are told of together.
 
-    With `passing` the plans are over the rows of the sources and not over none, and count what passes.
+    With `passing` the plans are over the rows of the sources and not over none, count what passes, and can be carried
+    out at the moment.
     """
     frames: dict[Port, DataFrame] = {}
     targets: dict[str, StructType] = {}
@@ -55,7 +59,7 @@ def resolve_flow(graph: FlowGraph, recordsets: Recordsets, *, passing: PassingRo
             continue
         inputs = [frames[port] for port in node.inputs]
         try:
-            for port, frame in _analyse(node, inputs, recordsets, targets, is_empty=passing is None).items():
+            for port, frame in _analyse(node, inputs, recordsets, targets, moment, is_empty=passing is None).items():
                 frames[node.name, port] = frame if passing is None else passing.counted((node.name, port), frame)
         except SPARK_ERRORS as error:
             problems.append(_problem(graph, node, inputs, plain_words(error)))
@@ -77,10 +81,10 @@ def require_permitted_flow(graph: FlowGraph, columns: Mapping[Port, StructType],
     """
     problems: list[Problem] = []
     for node in graph:
-        if not isinstance(node.activity, Read | Write | SlowlyChanging | SurrogateKey | Function):
+        if not isinstance(node.activity, Read | Write | SurrogateKey | Function):
             inputs = [empty_frame(session, columns[port]) for port in node.inputs]
             try:
-                for frame in transform(node, inputs).values():
+                for frame in _saying_the_same(node, inputs):
                     require_permitted(frame._jdf.queryExecution().analyzed())
             except NotPermittedError as error:
                 problems.append(_problem(graph, node, inputs, error.message, way_out=error.way_out))
@@ -88,11 +92,19 @@ def require_permitted_flow(graph: FlowGraph, columns: Mapping[Port, StructType],
         raise ProjectError(problems)
 
 
+def _saying_the_same(node: Node, inputs: Sequence[DataFrame]) -> Iterable[DataFrame]:
+    """Frames with all expressions of an activity."""
+    if isinstance(node.activity, SlowlyChanging):
+        return [inputs[0].orderBy(*orders(node.activity.order))] if node.activity.order else []
+    return transform(node, inputs, moment=ANY_MOMENT).values()
+
+
 def _analyse(
     node: Node,
     inputs: Sequence[DataFrame],
     recordsets: Recordsets,
     targets: dict[str, StructType],
+    moment: Moment,
     *,
     is_empty: bool,
 ) -> Frames:
@@ -113,9 +125,9 @@ def _analyse(
             return {}
         case SurrogateKey():
             lookup = empty_frame(recordsets.session, lookup_schema(activity, inputs[0].schema))
-            found = transform(node, inputs, lookup=lookup)
+            found = transform(node, inputs, moment=moment, lookup=lookup)
         case _:
-            found = transform(node, inputs)
+            found = transform(node, inputs, moment=moment)
     for frame in found.values():
         twice = [name for name, times in Counter(map(str.lower, frame.columns)).items() if times > 1]
         if twice:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from freshtide.flows import FlowGraph, Node
+from freshtide.flows import Activity, FlowGraph, Node
 from freshtide.flows.activities import Expression, Filter, NotNull, Read, Router, SurrogateKey, Union
 from freshtide.flows.graph import Port
 from freshtide.spark.flows.schemas import in_order
 
 # Row by row and without functions of the user's: to compute these again takes less than to keep what they give.
 _CHEAP = (Filter, NotNull, Expression, Router, Union)
+# Computed again, and divided otherwise, these give something else: whoever takes it must take the same.
+_AT_RANDOM = re.compile(
+    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id)\s*\(", re.IGNORECASE
+)
 
 
 def ports_to_keep(graph: FlowGraph) -> set[Port]:
@@ -42,9 +47,20 @@ def lineage(graph: FlowGraph, node: Node, kept: Iterable[Port]) -> tuple[str, ..
 def _is_dear(node: Node) -> bool:
     activity = node.activity
     if isinstance(activity, Read):
+        if activity.source.feed is not None:
+            return True  # What arrived is read once: all targets get the same of it.
         # Text has to be parsed each time, all columns of it.
         return activity.source.table is None and activity.source.format not in {"parquet", "orc"}
-    return not isinstance(activity, _CHEAP)
+    return not isinstance(activity, _CHEAP) or any(_AT_RANDOM.search(text) for text in _texts(activity))
+
+
+def _texts(activity: Activity) -> Iterable[str]:
+    match activity:
+        case Filter(condition=condition):
+            return (condition,)
+        case Expression(columns=texts) | Router(routes=texts):
+            return texts.values()
+    return ()
 
 
 def _times_computed(graph: FlowGraph, name: str, port: str) -> int:

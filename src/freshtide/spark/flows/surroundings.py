@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 
-from freshtide.core.instants import micros
 from freshtide.flows import FlowGraph, Node
 from freshtide.flows.activities import SlowlyChanging, SurrogateKey
 from freshtide.spark.flows.commits import Commit
 from freshtide.spark.flows.dimensions import updated_dimension
 from freshtide.spark.flows.holding import Scratch
 from freshtide.spark.flows.journal import is_unfinished
+from freshtide.spark.flows.moments import Moment
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.flows.schemas import FlowSchemas
 from freshtide.spark.flows.surrogates import Lookup
 from freshtide.spark.flows.targets import TableTarget, Target
-from freshtide.spark.reading import instant
+from freshtide.spark.schemas import quoted
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,10 +30,14 @@ class Surroundings:
     schemas: FlowSchemas
     scratch: Scratch
     targets: dict[str, Target]
-    at: float
-    """The moment of the run."""
+    moment: Moment
+    """When the run takes place."""
     passing: PassingRows | None = None
     """What counts rows on their way, where whole plans are carried out."""
+    time_column: str | None = None
+    """What rows of the table that the flow loads are ordered by, where nothing else says so."""
+    anew: bool = False
+    """Whether the run is over all that ever arrived."""
     _lookups: dict[str, Lookup] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -51,9 +55,14 @@ class Surroundings:
     def update_dimension(self, node: Node, incoming: DataFrame) -> None:
         activity = node.activity
         assert isinstance(activity, SlowlyChanging), "only dimensions are brought up to date"
-        current = self.recordsets.current(activity.target)
-        now = F.expr(instant(micros(self.at)))
-        self.targets[node.name].write(updated_dimension(node.name, activity, incoming, current, now=now))
+        # Only a history that bears the moments of runs cannot be had again from what arrived.
+        starts_over = self.anew and (activity.type == 1 or activity.as_of is not None)
+        current = None if starts_over else self.recordsets.current(activity.target)
+        now = F.expr(self.moment.in_text("now()"))
+        others = [column for column in incoming.columns if column != activity.as_of]
+        order = [quoted(column) for column in others if column == self.time_column]
+        updated = updated_dimension(node.name, activity, incoming, current, now=now, order=order)
+        self.targets[node.name].write(updated)
 
     def prepare(self, at: float) -> list[Commit]:
         """Everything that is to be committed together: the targets, and lookup tables with new keys."""

@@ -38,6 +38,7 @@ from freshtide.flows.activities import (
 )
 from freshtide.flows.graph import Node
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
+from freshtide.spark.flows.moments import Moment, fixed_time
 from freshtide.spark.schemas import quoted
 
 Frames = Mapping[str, DataFrame]
@@ -51,9 +52,12 @@ class FunctionError(FreshtideError):
     """A function of the user's that failed, or did not return a DataFrame."""
 
 
-def transform(node: Node, inputs: Sequence[DataFrame], *, lookup: DataFrame | None = None) -> Frames:
-    """What comes out of an activity that has outputs; `lookup` are the keys that a surrogate key is taken from."""
-    activity = node.activity
+def transform(node: Node, inputs: Sequence[DataFrame], *, moment: Moment, lookup: DataFrame | None = None) -> Frames:
+    """What comes out of an activity that has outputs.
+
+    `moment` is the time of the run, `lookup` the keys that a surrogate key is taken from.
+    """
+    activity = moment.in_texts(node.activity, [column for frame in inputs for column in frame.columns])
     if isinstance(activity, SurrogateKey):
         assert lookup is not None, "surrogate keys come from a lookup table"
         return {OUT: with_surrogate_keys(activity, inputs[0], lookup)}
@@ -69,6 +73,16 @@ def with_surrogate_keys(activity: SurrogateKey, frame: DataFrame, lookup: DataFr
     matches = (F.col(quoted(name)) == F.col(quoted(_KEY + name)) for name in activity.key)
     kept = [F.col(quoted(name)) for name in frame.columns if name not in {*activity.key, activity.column}]
     return frame.join(keys, reduce(Column.__and__, matches), "left").select(F.col(_KEY).alias(activity.column), *kept)
+
+
+def tie_breakers(frame: DataFrame, *, but: Iterable[str]) -> list[Column]:
+    """What tells rows apart that are equal otherwise: who comes first must not depend on how they were divided."""
+    known = set(but)
+    return [
+        F.col(quoted(field.name))
+        for field in frame.schema
+        if field.name not in known and not isinstance(field.dataType, MapType)
+    ]
 
 
 def production_keys(activity: SurrogateKey, frame: DataFrame) -> DataFrame:
@@ -104,7 +118,7 @@ def _function(name: str, activity: Function, inputs: Sequence[DataFrame]) -> Fra
             f"{activity.name}() of activity '{name}' returned {type(result).__name__}, not a DataFrame.",
             way_out="The function of an activity takes a DataFrame and returns one.",
         )
-    return {OUT: result}
+    return {OUT: fixed_time(result)}
 
 
 def _join(_: str, activity: Join, inputs: Sequence[DataFrame]) -> Frames:
@@ -119,7 +133,7 @@ def _union(_: str, __: Union, inputs: Sequence[DataFrame]) -> Frames:
 
 
 def _sorted_union(_: str, activity: SortedUnion, inputs: Sequence[DataFrame]) -> Frames:
-    return {OUT: reduce(DataFrame.unionByName, inputs).orderBy(*_orders(activity.by))}
+    return {OUT: reduce(DataFrame.unionByName, inputs).orderBy(*orders(activity.by))}
 
 
 def _difference(_: str, activity: Difference, inputs: Sequence[DataFrame]) -> Frames:
@@ -134,20 +148,14 @@ def _deduplicate(_: str, activity: Deduplicate, inputs: Sequence[DataFrame]) -> 
     (frame,) = inputs
     if not activity.key:
         return {OUT: frame.distinct()}
-    # Which of several equal firsts is taken must not depend on how the rows were divided.
-    rest = [
-        F.col(quoted(field.name))
-        for field in frame.schema
-        if field.name not in activity.key and not isinstance(field.dataType, MapType)
-    ]
-    order = [*_orders(activity.order), *rest] or [F.lit(1)]
+    order = [*orders(activity.order), *tie_breakers(frame, but=activity.key)] or [F.lit(1)]
     first = Window.partitionBy(*map(quoted, activity.key)).orderBy(*order)
     ranked = frame.withColumn(_RANK, F.row_number().over(first))
     return {OUT: ranked.where(f"{_RANK} = 1").drop(_RANK)}
 
 
 def _sort(_: str, activity: Sort, inputs: Sequence[DataFrame]) -> Frames:
-    return {OUT: inputs[0].orderBy(*_orders(activity.by))}
+    return {OUT: inputs[0].orderBy(*orders(activity.by))}
 
 
 def _aggregate(_: str, activity: Aggregate, inputs: Sequence[DataFrame]) -> Frames:
@@ -189,7 +197,7 @@ def _aggregates(columns: Mapping[str, str]) -> list[Column]:
     return [F.expr(text).alias(name) for name, text in columns.items()]
 
 
-def _orders(by: Iterable[str]) -> list[Column]:
+def orders(by: Iterable[str]) -> list[Column]:
     """Columns or expressions, each with an optional `ASC` or `DESC` and `NULLS FIRST` or `LAST` after it."""
     return [_order(text) for text in by]
 

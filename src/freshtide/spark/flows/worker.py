@@ -16,7 +16,7 @@ from freshtide.spark.flows.boundaries import StagedInput, StagedOutput
 from freshtide.spark.flows.failures import naming
 from freshtide.spark.flows.holding import CountedPack, FramePack, HeldFrame, Scratch, StagedFile, StagedSupply
 from freshtide.spark.flows.surroundings import Surroundings
-from freshtide.spark.flows.transforms import transform
+from freshtide.spark.flows.transforms import Frames, transform
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import quoted
 
@@ -51,7 +51,8 @@ class SparkWorker:
                 case SlowlyChanging():
                     self.surroundings.update_dimension(node, self._all_of(node, 0))
                     return StagedSupply(self._scratch, [], StructType())
-            (result,) = transform(node, [self._all_of(node, number) for number in range(len(node.inputs))]).values()
+            inputs = [self._all_of(node, number) for number in range(len(node.inputs))]
+            (result,) = self._transform(node, inputs).values()
             return self._staged(result)
 
     def keep(self, node: Node, number: int, pack: Pack) -> None:
@@ -71,9 +72,9 @@ class SparkWorker:
                     return {}
                 case SurrogateKey():
                     keys = self.surroundings.lookup(node).assign(node.activity, frame)
-                    results = transform(node, [frame], lookup=keys)
+                    results = self._transform(node, [frame], lookup=keys)
                 case _:
-                    results = transform(node, self._with_others(node, number, frame))
+                    results = self._transform(node, self._with_others(node, number, frame))
             return self._held(node, results, pack.rows)
 
     def release(self) -> None:
@@ -83,6 +84,9 @@ class SparkWorker:
     @property
     def _scratch(self) -> Scratch:
         return self.surroundings.scratch
+
+    def _transform(self, node: Node, inputs: Sequence[DataFrame], *, lookup: DataFrame | None = None) -> Frames:
+        return transform(node, inputs, moment=self.surroundings.moment, lookup=lookup)
 
     def _staged(self, frame: DataFrame) -> StagedSupply:
         files = self._scratch.stage(frame, "packs", pack_rows=self.pack_rows)
