@@ -202,3 +202,18 @@ def test_an_older_row_is_superseded_in_every_run(shop: Shop) -> None:
     assert [row["n"] for row in again.rows("quotes")] == [1]
     again.check()
     again.warehouse.close()
+
+
+def test_rows_that_are_read_again_after_a_stop_are_counted_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    update_table(shop)
+    shop.drop_events("quotes", "1.csv", [(1, "a", 1), (2, "a", 2), (2, "b", 2), (1, "b", 1), (2, "c", 2)])
+    with monkeypatch.context() as patched:
+        patched.setattr(shop.warehouse.workbench.executor.streams["quotes"]._sizes, "size", lambda _: 1)
+        shop.warehouse.run(until=lambda: len(shop.rows("quotes")) == 2)
+    again = shop.again()
+    update_table(again)
+    again.load()
+    count = again.counts()["quotes"]
+    assert (count.arrived, count.in_table, count.superseded, count.filtered) == (5, 3, 2, 0)
+    again.check()
+    again.warehouse.close()

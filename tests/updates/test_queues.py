@@ -257,3 +257,27 @@ def test_shedding_keeps_as_much_as_can_be_processed_and_tells_what_it_dropped() 
     assert sorted(shed + served) == list(range(10_000))
     assert len(served) == pytest.approx(2_000, rel=0.1)
     assert queue.counts.shed == len(shed)
+
+
+def test_keys_of_which_nothing_waits_are_forgotten_when_they_are_many() -> None:
+    queue = UpdateQueue(PagePool(), (), order=KeyOrder.FIFO, most_idle=100)
+    queue.enqueue(StreamTuple(0.0, "waits", ()), 0.0)
+    for number in range(5_000):
+        queue.enqueue(StreamTuple(float(number), f"once {number}", ()), float(number))
+        served = queue.dequeue(float(number))
+        assert served is not None
+        if served.key == "waits":
+            queue.enqueue(served, float(number))
+    assert len(queue.cells) - len(queue) <= 101
+    assert len(queue.cells.keys) < 500
+    waiting = {item.key for item in queue.dequeue_many(len(queue), 5_000.0)}
+    assert {"waits", "once 4999"} <= waiting
+
+
+def test_a_tuple_that_is_older_than_the_one_that_waits_is_superseded_as_it_comes() -> None:
+    queue = UpdateQueue(PagePool(), (), order=KeyOrder.FIFO)
+    assert list(queue.enqueue(StreamTuple(2.0, "a", (), tag=1), 0.0)) == []
+    assert list(queue.enqueue(StreamTuple(1.0, "a", (), tag=2), 1.0)) == [2]
+    assert list(queue.enqueue(StreamTuple(2.0, "a", (), tag=3), 2.0)) == [1]
+    assert queue.dequeue(3.0) == StreamTuple(2.0, "a", (), tag=3)
+    assert (queue.counts.superseded, queue.oldest_pending()) == (2, None)

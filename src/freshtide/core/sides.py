@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from freshtide.core.tables import Table
 
-REJECTS, LATE, GONE = "__rejects", "__late", "__gone"
-RESERVED_ENDINGS = (REJECTS, LATE, GONE)
+REJECTS, LATE, GONE, OPEN = "__rejects", "__late", "__gone", "__open"
+RESERVED_ENDINGS = (REJECTS, LATE, GONE, OPEN)
 
 
 def sides(table: Table) -> tuple[str, ...]:
     """The names of what an update of a base table may commit beside it, before it, under the same number."""
     if table.updates is None:
         return f"{table.name}{REJECTS}", f"{table.name}{LATE}"
-    return f"{table.name}{REJECTS}", *((gone_beside(table),) if keys_can_go(table) else ())
+    return f"{table.name}{REJECTS}", gone_beside(table) if keys_can_go(table) else open_beside(table)
 
 
 def keys_can_go(table: Table) -> bool:
     """Whether the newest row of a key may be one that the table's query leaves out: then the key has no row."""
     return table.is_base and table.updates is not None and table.updates.windows is None
+
+
+def open_beside(table: Table) -> str:
+    """Where what waits for the windows of a table is, as far as the table is done with the files that it came from."""
+    return f"{table.name}{OPEN}"
 
 
 def gone_beside(table: Table) -> str:

@@ -17,7 +17,7 @@ from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
 from freshtide.core.loads import LoadPlan
-from freshtide.core.sides import sides
+from freshtide.core.sides import GONE, OPEN, sides
 from freshtide.core.tables import Column, Feed, Maintenance, Table
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
@@ -253,15 +253,16 @@ class UpdateExecutor:
         past = self._retention if table.updates is None else min(self._retention, _PAST_OF_UPDATE_TABLES)
         stored.keep_house(past)
         if table.is_base:
-            self._tidy_beside(table, snapshot.number)
+            self._tidy_beside(table, snapshot.number, past)
 
-    def _tidy_beside(self, table: Table, number: int) -> None:
+    def _tidy_beside(self, table: Table, number: int, past: float) -> None:
         """The same for what the last load has put aside, if anything."""
         for side in sides(table):
             beside = self._store.table(side)
             if beside.snapshot is not None and beside.snapshot.number == number:
                 compact(beside, at=self._clock())
-                beside.keep_house(self._retention)
+                # What is known of keys is written anew, too. Rejects stay.
+                beside.keep_house(past if side.endswith((GONE, OPEN)) else self._retention)
 
     def _in_words(self, update: Callable[[], ResultT]) -> ResultT:
         try:

@@ -12,24 +12,41 @@ from collections.abc import Hashable, Iterator
 _END = 0
 """No cell has this number: in a list it stands for the place behind the last and before the first."""
 _ABSENT = -1
+MOST_IDLE = 100_000
+"""So many keys are remembered of which nothing waits. Beyond that those are forgotten that were silent longest."""
 
 
 class KeyCells:
-    """The key hash table: which cell belongs to which key. Cells are numbered from 1, and stay."""
+    """The key hash table: which cell belongs to which key.
+
+    Cells are numbered from 1. A cell stays while something of its key waits, and for long after that: it is known how
+    often the key updates. The cell of a key that is forgotten goes to another one.
+    """
 
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}
         self.keys: list[Hashable] = [None]
         """By cell."""
+        self._unused: list[int] = []
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def add(self, key: Hashable) -> int:
         """A cell for a key that has none."""
+        if self._unused:
+            cell = self.numbers[key] = self._unused.pop()
+            self.keys[cell] = key
+            return cell
         cell = self.numbers[key] = len(self.keys)
         self.keys.append(key)
         return cell
+
+    def forget(self, cell: int) -> None:
+        """Let go of a key of which nothing waits."""
+        del self.numbers[self.keys[cell]]
+        self.keys[cell] = None
+        self._unused.append(cell)
 
 
 class KeyList:

@@ -34,6 +34,16 @@ class KeyGaps:
         self._latest[cell] = now
         return mean
 
+    def latest(self, cell: int) -> float:
+        """When a key has updated last."""
+        return self._latest[cell]
+
+    def forget(self, cell: int) -> None:
+        """The next key of this cell is another one."""
+        self._counts[cell] = 0
+        self._means[cell] = 0.0
+        self._latest[cell] = self._begun or 0.0
+
     def mean(self, cell: int) -> float | None:
         """The mean gap of a key as of its last update; None before its first one."""
         return self._means[cell] if cell < len(self._counts) and self._counts[cell] else None

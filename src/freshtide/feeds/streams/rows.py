@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -199,6 +200,13 @@ def _float(value: Any) -> float:
     return float(value)
 
 
+def _single(value: Any) -> float:
+    """Half as wide: what is beyond its range would become infinite."""
+    number = _float(value)
+    struct.pack("<f", number)
+    return number
+
+
 def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError(value)
@@ -259,7 +267,7 @@ def _optional(read: Callable[[Any], Any], value: Any) -> Any:
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "boolean": _boolean,
-    "float": _float,
+    "float": _single,
     "double": _float,
     "string": _text,
     "char": _text,

@@ -16,32 +16,46 @@ from freshtide.storage import Change, LatestTable, Merge, StoredTable, UpdateKin
 
 
 class Aside:
-    """The rejects of one update table, and the keys that have gone."""
+    """The rejects of one update table, the keys that have gone, and what waits for its windows."""
 
-    def __init__(self, rejects: StoredTable, gone: LatestTable | None, *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        rejects: StoredTable,
+        gone: LatestTable | None,
+        open_windows: StoredTable,
+        *,
+        clock: Callable[[], float],
+    ) -> None:
         self._rejects = rejects
         self._gone = gone
+        self.open_windows = open_windows
         self._clock = clock
 
     def roll_back(self, number: int) -> None:
         """Undo what came after an update of the table."""
-        for stored in (self._rejects, *((self._gone.stored,) if self._gone else ())):
+        for stored in (self._rejects, self.open_windows, *((self._gone.stored,) if self._gone else ())):
             stored.roll_back(number, at=self._clock())
 
-    def put(self, rejects: Sequence[Reject], gone: pa.Table | None, record: UpdateRecord) -> None:
-        """Commit what the update of this record leaves beside the table."""
+    def put(
+        self, rejects: Sequence[Reject], gone: pa.Table | None, waiting: pa.Table | None, record: UpdateRecord
+    ) -> None:
+        """Commit what the update of this record leaves beside the table; what is `waiting` takes the place of all."""
         anew = record.kind is UpdateKind.REBUILD
+        if waiting is not None:
+            self._commit(self.open_windows, self._appended(self.open_windows, waiting, record), record, anew=True)
         if rejects or (anew and self._rejects.snapshot is not None):
             columns = {name: [getattr(reject, name) for reject in rejects] for name in REJECTS.names}
             rows = pa.table(columns, schema=arrow_schema_of(REJECTS))
-            files = tuple(self._rejects.write(rows, number=record.number))
-            merge = Merge(rows=rows, add=files, remove=(), replaced=0, passed_by=0, left=0)
-            self._commit(self._rejects, merge, record)
+            self._commit(self._rejects, self._appended(self._rejects, rows, record), record, anew=anew)
         if self._gone is not None and gone is not None and (gone.num_rows or (anew and self._gone.stored.snapshot)):
             of_keys = self._gone.anew if anew else self._gone.merge
-            self._commit(self._gone.stored, of_keys(gone, number=record.number), record)
+            self._commit(self._gone.stored, of_keys(gone, number=record.number), record, anew=anew)
 
-    def _commit(self, stored: StoredTable, merge: Merge, record: UpdateRecord) -> None:
+    def _appended(self, stored: StoredTable, rows: pa.Table, record: UpdateRecord) -> Merge:
+        files = tuple(stored.write(rows, number=record.number)) if rows.num_rows else ()
+        return Merge(rows=rows, add=files, remove=(), replaced=0, passed_by=0, left=0)
+
+    def _commit(self, stored: StoredTable, merge: Merge, record: UpdateRecord, *, anew: bool) -> None:
         beside = UpdateRecord(
             number=record.number,
             kind=record.kind,
@@ -56,6 +70,6 @@ class Aside:
                 schema=merge.rows.schema,
                 add=merge.add,
                 remove=merge.remove,
-                replace_all=record.kind is UpdateKind.REBUILD,
+                replace_all=anew,
             )
         )

@@ -51,6 +51,13 @@ class Rows:
         """What they are known by while they wait."""
         return LEFT_BEHIND if self.file is None else self.file.id
 
+    @classmethod
+    def of(cls, tuples: Sequence[StreamTuple], *, width: int, arrived_at: float) -> Rows:
+        """Tuples with so many values each that an earlier run has left behind."""
+        columns = [[item.values[place] for item in tuples] for place in range(width)]
+        keys, times = [item.key for item in tuples], [item.time for item in tuples]
+        return cls(file=None, arrived_at=arrived_at, keys=keys, times=times, columns=columns)
+
     @property
     def source(self) -> str:
         """Where they came from, in words."""
@@ -115,24 +122,33 @@ class RowShape:
     def table(self, batch: MicroBatch, schema: pa.Schema) -> pa.Table:
         """Tuples as rows again, with the columns of the feed as they are now and those of their windows."""
         tuples = batch.tuples
-        keys: list[Any] = [item.key for item in tuples]
-        by_name: dict[str, list[Any]] = {}
-        for place, name in enumerate(self.key):
-            by_name[name] = keys if len(self.key) == 1 else [key[place] for key in keys]
+        by_name: dict[str, Any] = {}
+        keys = self.key_columns([item.key for item in tuples], schema)
         for place, name in enumerate(self.values):
             by_name[name] = [item.values[place] for item in tuples]
         by_name |= {
             start_or_end: [datetime_of(window[place]) for window in batch.windows]
             for place, start_or_end in enumerate(WINDOW_COLUMNS)
         }
-        gained = [name for name in schema.names if name not in by_name]
+        gained = [name for name in schema.names if name not in by_name and name not in self.key]
         for place, name in enumerate(gained):
             by_name[name] = [_nth(item.values[-1], place) for item in tuples]
-        return pa.table({name: pa.array(by_name[name], schema.field(name).type) for name in schema.names}, schema)
+        columns = [
+            keys.column(name) if name in self.key else pa.array(by_name[name], schema.field(name).type)
+            for name in schema.names
+        ]
+        return pa.table(columns, schema=schema)
+
+    def key_columns(self, keys: Sequence[Any], schema: pa.Schema) -> pa.Table:
+        """Keys as columns again, of the types that a schema has for them."""
+        parts = [keys] if len(self.key) == 1 else [[key[place] for key in keys] for place in range(len(self.key))]
+        fields = [schema.field(name) for name in self.key]
+        columns = [pa.array(part, field.type) for part, field in zip(parts, fields, strict=True)]
+        return pa.table(columns, schema=pa.schema(fields))
 
     def keys_and_times(self, batch: MicroBatch, schema: pa.Schema) -> pa.Table:
         """The keys of tuples, and when they were newest, as they are put down for keys that go."""
-        of_keys = self.table(batch, pa.schema([schema.field(name) for name in self.key]))
+        of_keys = self.key_columns([item.key for item in batch.tuples], schema)
         times = pa.array([micros(item.time) for item in batch.tuples], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
         return of_keys.append_column(GONE_AT, times)
 

@@ -10,23 +10,27 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile
 from freshtide.core.instants import micros
-from freshtide.core.sides import REJECTS
+from freshtide.core.sides import REJECTS, open_beside
 from freshtide.core.tables import Column, Feed, Table
 from freshtide.spark.queries import evaluate
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import arrow_schema_of, feed_schema, input_schema
 from freshtide.spark.updates.aside import Aside
 from freshtide.spark.updates.computing import compute
+from freshtide.spark.updates.fates import ByTag, Fates, by_tag
 from freshtide.spark.updates.intake import read_files
 from freshtide.spark.updates.listeners import Listeners
-from freshtide.spark.updates.resuming import resume
+from freshtide.spark.updates.openwindows import WaitingForWindows
+from freshtide.spark.updates.past import Past
 from freshtide.spark.updates.rows import RowShape
-from freshtide.spark.updates.spool import LeftBehind, Spool
-from freshtide.spark.updates.stream import Settlement, UpdateStream
+from freshtide.spark.updates.settlements import Settlement
+from freshtide.spark.updates.spool import Spool
+from freshtide.spark.updates.stream import UpdateStream
 from freshtide.spark.updates.tables import LatestTables, identity
 from freshtide.spark.updates.waiting import MicroBatch
 from freshtide.spark.writing import arrow_schema
@@ -44,6 +48,7 @@ from freshtide.storage import (
     places,
 )
 from freshtide.updates.batching import BatchSizes
+from freshtide.updates.tuples import UNTAGGED
 
 # Rows go through the driver as Arrow; more at once would gain nothing.
 _LARGEST_BATCH = 100_000
@@ -109,8 +114,10 @@ class UpdateTableRunner:
         self._make_stream = make_stream
         self._stream: UpdateStream | None = None
         self._own = latest[table.name]
-        self._aside = Aside(store.table(f"{table.name}{REJECTS}"), self._own.gone, clock=clock)
-        self._spool = spool
+        self._aside = Aside(
+            store.table(f"{table.name}{REJECTS}"), self._own.gone, store.table(open_beside(table)), clock=clock
+        )
+        self._past = Past(table, feed, self._shape, spool=spool, definition=definition)
         self._tables = store.root
         self._definition = definition
         self._clock = clock
@@ -131,30 +138,14 @@ class UpdateTableRunner:
         """Where rows wait. It begins when it is first asked for: by then the table is as the last run left it."""
         if self._stream is None:
             self._stream = self._make_stream(self.table, self._shape, apart=False)
-            resume(self._stream, self.table, self._own.stored.snapshot)
-            self._take_up(self._stream)
+            self._past.take_up(self._stream, self._own.stored.snapshot, self._aside.open_windows, self._clock())
         return self._stream
 
     def leave_behind(self) -> None:
-        """A run ends: keep what came from a stream and waits, which nobody can be asked for again."""
-        if self._stream is None or self.feed.stream is None:
-            return
-        left = self._stream.remainder(self._clock())
-        self._stream = None
-        if left:
-            rows = self._shape.table(MicroBatch(tuples=left.tuples), self._feed_schema)
-            self._spool.put(LeftBehind(rows=rows, since=left.since, rejects=left.rejects, uncounted=left.uncounted))
-
-    def _take_up(self, stream: UpdateStream) -> None:
-        """Let wait again what an earlier run has left behind."""
-        left = None if self.feed.stream is None else self._spool.get(self._feed_schema)
-        if left is not None:
-            rows = self._shape.rows(left.rows, self.feed.time_column, file=None, arrived_at=left.since)
-            stream.take_in(rows, left.rejects, uncounted=left.uncounted)
-
-    @cached_property
-    def _feed_schema(self) -> pa.Schema:
-        return arrow_schema_of(feed_schema(self.feed))
+        """A run ends: keep what waits and could not be had again."""
+        if self._stream is not None:
+            self._past.leave_behind(self._stream, self._clock())
+            self._stream = None
 
     def take_in(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> None:
         """Read files and let their rows wait."""
@@ -172,13 +163,13 @@ class UpdateTableRunner:
         try:
             if self.stream.is_full and not batch.keys:
                 raise NoRoomError(self.table)
-            snapshot = self._process(session, batch, settlement, extra)
+            snapshot, fates = self._process(session, batch, settlement, extra)
         except BaseException:
             self.stream.give_back(batch)
             raise
-        self.stream.settle(settlement, batch)
+        self.stream.settle(settlement, batch, fates)
         if settlement.is_done_with_the_past:
-            self._spool.clear()
+            self._past.forget()
         if batch.keys:
             self._measured(batch.keys, self._clock() - begun)
         return Merged(snapshot=snapshot, files=settlement.files)
@@ -195,7 +186,7 @@ class UpdateTableRunner:
             anew.take_in(rows, unfit)
         batch = anew.take(anew.pending.residents, self._clock())
         settlement = anew.settlement(batch).but_for(begun)
-        snapshot = self._process(session, batch, settlement, extra, anew=True)
+        snapshot, _ = self._process(session, batch, settlement, extra, anew=True)
         return Merged(snapshot=snapshot, files=settlement.files)
 
     def _measured(self, keys: int, seconds: float) -> None:
@@ -210,15 +201,16 @@ class UpdateTableRunner:
         extra: tuple[Column, ...],
         *,
         anew: bool = False,
-    ) -> Snapshot:
+    ) -> tuple[Snapshot, ByTag]:
         current = self._own.stored.snapshot
         number = (current.number if current else 0) + 1
         self._aside.roll_back(number - 1)
         rows = self._result(session, batch, extra)
         come_in = self._own.anew if anew else self._own.merge
         merge = come_in(rows, number=number, going=self._going(batch, rows))
-        record = self._record(number, current, merge, settlement, anew=anew)
-        self._aside.put(settlement.rejects, merge.gone, record)
+        fates = self._fates(batch, merge)
+        record = self._record(number, current, merge, settlement, settlement.counted(fates), anew=anew)
+        self._aside.put(settlement.rejects, merge.gone, self._open_windows(settlement, extra), record)
         change = Change(
             record=record,
             at=self._clock(),
@@ -229,7 +221,7 @@ class UpdateTableRunner:
         )
         snapshot = self._own.stored.commit(change)
         self._listeners.tell(self.table.name, merge.rows)
-        return snapshot
+        return snapshot, fates
 
     def _result(self, session: SparkSession, batch: MicroBatch, extra: tuple[Column, ...]) -> pa.Table:
         """What the table's query gives over the rows of a batch."""
@@ -249,24 +241,54 @@ class UpdateTableRunner:
         """The keys of a batch whose newest rows the query leaves out, with the times of these."""
         if self._own.gone is None:
             return None
-        taken = self._shape.keys_and_times(batch, self._feed_schema)
+        taken = self._shape.keys_and_times(batch, arrow_schema_of(self._declared))
+        return taken.filter(pc.invert(self._are_among(taken, rows)))
+
+    def _fates(self, batch: MicroBatch, merge: Merge) -> ByTag:
+        """What becomes of the rows of a batch, except for those that the query leaves out. Windows are of no file."""
+        if merge.gone is None:
+            return {UNTAGGED: Fates(superseded=merge.passed_by, came_in=merge.rows.num_rows)}
+        taken = self._shape.keys_and_times(batch, arrow_schema_of(self._declared))
+        come, go = (self._are_among(taken, rows).to_pylist() for rows in (merge.rows, merge.gone))
+        passed_by = (item for item, came, went in zip(batch.tuples, come, go, strict=True) if not came and not went)
+        came_in = (item for item, came in zip(batch.tuples, come, strict=True) if came)
+        return by_tag([*batch.superseded, *passed_by], came_in)
+
+    def _are_among(self, keys: pa.Table, rows: pa.Table) -> pa.Array:
         key, _ = identity(self.table)
-        left_out = pc.is_null(places(key_column(taken, key), key_column(rows, key)))
-        return taken.filter(left_out)
+        return pc.is_valid(places(key_column(keys, key), key_column(rows, key)))
+
+    def _open_windows(self, settlement: Settlement, extra: tuple[Column, ...]) -> pa.Table | None:
+        """What waits for windows, where it is put down."""
+        if settlement.standings is None:
+            return None
+        waiting = WaitingForWindows(standings=settlement.standings)
+        return self._past.open_windows(arrow_schema_of(feed_schema(self.feed, extra))).rows(waiting)
+
+    @cached_property
+    def _declared(self) -> StructType:
+        return feed_schema(self.feed)
 
     def _record(
-        self, number: int, current: Snapshot | None, merge: Merge, settlement: Settlement, *, anew: bool
+        self,
+        number: int,
+        current: Snapshot | None,
+        merge: Merge,
+        settlement: Settlement,
+        counted: Fates,
+        *,
+        anew: bool,
     ) -> UpdateRecord:
         before = current.freshness if current else None
         stamps = [before, None if settlement.timestamp is None else micros(settlement.timestamp)]
         freshness = max((stamp for stamp in stamps if stamp is not None), default=None)
+        more = merge.rows.num_rows - merge.replaced - merge.left
         counts = Counts(
             read=settlement.read,
-            loaded=merge.rows.num_rows - merge.replaced - merge.left,
+            loaded=more,
             rejected=len(settlement.rejects),
-            superseded=settlement.superseded + merge.passed_by,
-            # Also by one that the query leaves out.
-            replaced=merge.replaced + merge.left,
+            superseded=counted.superseded,
+            replaced=counted.came_in - more,
         )
         return UpdateRecord(
             number=number,

@@ -25,6 +25,8 @@ class LeftBehind:
     rows: pa.Table
     since: float
     """When the oldest of them arrived."""
+    definition: str = ""
+    """Of the table that it waited for."""
     rejects: Sequence[Reject] = ()
     uncounted: int = 0
     """Rows that no commit has counted among those that were read."""
@@ -40,6 +42,7 @@ class Spool:
         """Keep this, and nothing of what was kept before."""
         beside = {
             "since": left.since,
+            "definition": left.definition,
             "uncounted": left.uncounted,
             "rejects": [asdict(reject) for reject in left.rejects],
         }
@@ -66,7 +69,8 @@ class Spool:
         except pa.ArrowException:
             fitting = schema.empty_table()
             rejects += [_misfit(self.path, row) for row in rows.to_pylist()]
-        return LeftBehind(rows=fitting, since=beside["since"], rejects=rejects, uncounted=beside["uncounted"])
+        said = {name: beside[name] for name in ("since", "definition", "uncounted")}
+        return LeftBehind(rows=fitting, rejects=rejects, **said)
 
     def clear(self) -> None:
         """What was kept is in the table."""

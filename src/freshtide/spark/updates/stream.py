@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from freshtide.core.files import FeedFile
+from freshtide.spark.updates.fates import ByTag, Fates
 from freshtide.spark.updates.rows import LEFT_BEHIND, Reject, Rows, RowShape
+from freshtide.spark.updates.settlements import Pending, Remainder, Settlement
 from freshtide.spark.updates.singles import SingleRejects
 from freshtide.spark.updates.takenfiles import TakenFile, TakenFiles
 from freshtide.spark.updates.waiting import MicroBatch, Waiting
@@ -17,68 +18,7 @@ from freshtide.updates.admission import Admission
 from freshtide.updates.pages import MemoryLimitError
 from freshtide.updates.statistics import TupleCost
 from freshtide.updates.tuples import StreamTuple
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
-    """What waits for an update table."""
-
-    residents: int
-    since: float | None
-    """When the oldest pending update arrived."""
-    timestamp: float | None
-    """The largest time stamp of what has come so far."""
-    taken_in: int | None
-    """The newest file that has been taken in."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
-    """What the commit of a micro-batch settles beside the rows that it brings into the table."""
-
-    done: tuple[TakenFile, ...]
-    rejects: tuple[Reject, ...]
-    single_rows: int
-    """Of stream sources."""
-    superseded: int
-    timestamp: float | None
-
-    @property
-    def read(self) -> int:
-        """All rows of the files that are done with, and the single ones: each is counted once, even after a crash."""
-        return self.single_rows + sum(taken.rows for taken in self.done)
-
-    @property
-    def files(self) -> tuple[FeedFile, ...]:
-        return tuple(taken.file for taken in self.done if taken.file is not None)
-
-    def but_for(self, files: Collection[FeedFile]) -> Settlement:
-        """The same without what has been read of files that another commit will be done with."""
-        theirs = [taken for taken in self.done if taken.file in files]
-        done = tuple(taken for taken in self.done if taken.file not in files)
-        kept_later = {id(reject) for taken in theirs for reject in taken.rejects}
-        rejects = tuple(reject for reject in self.rejects if id(reject) not in kept_later)
-        return replace(self, done=done, rejects=rejects)
-
-    @property
-    def is_done_with_the_past(self) -> bool:
-        """Whether nothing of what an earlier run has left behind waits any longer."""
-        return any(taken.file is None for taken in self.done)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remainder:
-    """What waits for a table when nobody serves it any more."""
-
-    tuples: list[StreamTuple]
-    """The oldest of each key first."""
-    rejects: list[Reject]
-    uncounted: int
-    """Rows that no commit has counted."""
-    since: float
-
-    def __bool__(self) -> bool:
-        return bool(self.tuples or self.rejects)
+from freshtide.updates.windows import KeyStanding
 
 
 class UpdateStream:
@@ -114,7 +54,9 @@ class UpdateStream:
         self._is_open = True
         self._taken_since: float | None = None
         self._rejects = SingleRejects()
-        self._single_rows = self._superseded = 0
+        self._single_rows = 0
+        self._superseded = 0
+        """So many of what the queue has superseded are counted, or noted with their files."""
         self._now = 0.0
         self._timestamp: float | None = None
         self._newest_file: int | None = None
@@ -139,7 +81,7 @@ class UpdateStream:
     def is_quiet(self) -> bool:
         """Whether an update would find nothing to do."""
         with self._lock:
-            return not (self.pending.residents or self._rejects or self._files.done_after(()))
+            return not (self.pending.residents or self._rejects or self._done_after(()))
 
     def resume_after(self, key: Any, start: float) -> None:
         """The window of a key that begins here was served in an earlier run."""
@@ -174,7 +116,8 @@ class UpdateStream:
                     content = self._shape.written(key, [column[place] for column in rows.columns])
                     rejects.append(Reject(file=rows.source, content=content, reason=rejection.reason))
             found = len(rows) + len(unfit) if uncounted is None else uncounted
-            self._files.add(TakenFile(file=rows.file, rows=found, waiting=len(good), rejects=rejects))
+            taken = TakenFile(file=rows.file, rows=found, waiting=len(good), rejects=rejects, has_rows=bool(good))
+            self._files.add(taken)
             self._overflow.append(rows if len(good) == len(rows) else rows.only(good))
             self.make_room()
 
@@ -190,11 +133,26 @@ class UpdateStream:
         try:
             dropped = self._queue.enqueue_many(rows.keys, rows.times, rows.columns, at, rows.tag)
         except MemoryLimitError as full:
-            self._files.release(full.dropped)
+            self._drop(full.dropped)
             self._overflow[0] = rows.only(range(full.taken, len(rows)))
             return False
-        self._files.release(dropped)
+        self._drop(dropped)
+        self._files.enqueued(rows.tag)
         return True
+
+    def _drop(self, tags: Sequence[int]) -> None:
+        """Tuples with these tags have made way for others."""
+        self._files.release(tags)
+        if not self.waiting.can_be_put_down:
+            self._files.note({tag: Fates(superseded=count) for tag, count in Counter(tags).items()})
+            self._superseded += len(tags)
+
+    def restore(self, standings: Iterable[KeyStanding], outside: MicroBatch, now: float) -> None:
+        """Go on with windows as they stood, and those that were taken out and not processed."""
+        with self._lock:
+            for standing in standings:
+                self.waiting.restore(standing, self._at(now))
+            self._held = outside
 
     def open(self) -> None:
         """Take single rows from now on."""
@@ -249,7 +207,7 @@ class UpdateStream:
         """Enqueue a single row; whether it has found room. Once no more rows are taken it is kept in any case."""
         try:
             if not self._unplaced:
-                self._files.release(self._queue.enqueue(item, self._at(at)))
+                self._drop(self._queue.enqueue(item, self._at(at)))
                 return True
         except MemoryLimitError:
             if self._is_open:
@@ -289,27 +247,38 @@ class UpdateStream:
     def settlement(self, batch: MicroBatch) -> Settlement:
         """What a commit of the batch can settle."""
         with self._lock:
-            done = self._files.done_after(batch.released)
+            done = self._done_after(batch.released)
+            has_rows = any(taken.has_rows for taken in done)
             of_files = (reject for taken in done for reject in taken.rejects)
             return Settlement(
                 done=tuple(done),
                 rejects=(*of_files, *self._rejects),
                 single_rows=self._single_rows,
-                superseded=self._queue.counts.superseded - self._superseded + batch.superseded,
+                superseded=self._queue.counts.superseded - self._superseded,
                 timestamp=self._timestamp,
+                standings=self.waiting.standings() if self.waiting.can_be_put_down and has_rows else None,
             )
 
-    def settle(self, settled: Settlement, batch: MicroBatch) -> None:
-        """The commit has landed."""
+    def _done_after(self, released: Sequence[int]) -> list[TakenFile]:
+        """The files that a commit is done with, if tuples with these tags leave with it."""
+        if not self.waiting.can_be_put_down:
+            return self._files.done_after(released)
+        enqueued = self._files.done_when_put_down()
+        worth_it = self.waiting.is_worth_putting_down(sum(taken.rows for taken in enqueued))
+        return enqueued if worth_it else self._files.without_rows()
+
+    def settle(self, settled: Settlement, batch: MicroBatch, fates: ByTag) -> None:
+        """The commit has landed; `fates` are those of the batch."""
         with self._lock:
             self._is_busy = False
             self._taken_since = None
             self._files.release(batch.released)
             self._files.forget(settled.done)
+            self._files.note(fates)
             of_files = sum(len(taken.rejects) for taken in settled.done)
             self._rejects.forget(len(settled.rejects) - of_files)
             self._single_rows -= settled.single_rows
-            self._superseded += settled.superseded - batch.superseded
+            self._superseded += settled.superseded
             self.make_room()
             self.waiting.settle()
             self._room.notify_all()
@@ -319,10 +288,13 @@ class UpdateStream:
         with self._lock:
             since, past = self.pending.since, self._files.of(LEFT_BEHIND)
             outside = [item for rows in self._overflow for item in rows.tuples()]
-            tuples = [*self._held.tuples, *self.waiting.drain(self._at(now)), *outside, *self._unplaced]
+            held = self._held if not self._held.windows else MicroBatch()
+            tuples = [*held.tuples, *self.waiting.drain(self._at(now)), *outside, *self._unplaced]
             return Remainder(
                 # Of equal times the last one counts: those that came first stay first.
                 tuples=sorted(tuples, key=lambda item: item.time),
+                standings=self.waiting.standings(),
+                outside=list(zip(self._held.tuples, self._held.windows, strict=False)),
                 rejects=[*(past.rejects if past else ()), *self._rejects],
                 uncounted=self._single_rows + (past.rows if past else 0),
                 since=now if since is None else since,

@@ -3,15 +3,20 @@
 A file is done with once none of its rows waits: each has been processed or superseded. Files are done with in the
 order in which they were taken in, so that after a crash everything from the first unfinished one on is read again, in
 the same order as before: of two rows with the same time the later one wins again.
+
+With windows a row may wait for as long as its key is silent. There files are done with when all that waits is put down
+beside the table: what is read again then goes on from there.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import takewhile
 
 from freshtide.core.files import FeedFile
+from freshtide.spark.updates.fates import ByTag, Fates
 from freshtide.spark.updates.rows import LEFT_BEHIND, Reject
 
 
@@ -27,6 +32,13 @@ class TakenFile:
     """Rows of it in the queue, or out of it and not committed yet."""
     rejects: Sequence[Reject]
     """They are kept aside by the commit that is done with the file, so once."""
+
+    fates: Fates = field(default_factory=Fates)
+    """What has become of its rows so far."""
+    has_rows: bool = True
+    """Whether any row of it came to wait."""
+    is_enqueued: bool = False
+    """Whether all of them are, or were, in the queue."""
 
     @property
     def tag(self) -> int:
@@ -54,9 +66,30 @@ class TakenFiles:
         self._by_tag[taken.tag] = taken
 
     def release(self, tags: Iterable[int]) -> None:
-        """Rows of these files wait no longer."""
+        """Rows of these files wait no longer. A file that is done with already had put them down."""
         for tag in tags:
-            self._by_tag[tag].waiting -= 1
+            taken = self._by_tag.get(tag)
+            if taken is not None:
+                taken.waiting -= 1
+
+    def note(self, fates: ByTag) -> None:
+        """Keep in mind what has become of rows whose files are not done with."""
+        for tag, fate in fates.items():
+            taken = self._by_tag.get(tag)
+            if taken is not None:
+                taken.fates += fate
+
+    def enqueued(self, tag: int) -> None:
+        """All rows of a file have found room in the queue."""
+        self._by_tag[tag].is_enqueued = True
+
+    def done_when_put_down(self) -> list[TakenFile]:
+        """The files that will be done with once all that is in the queue has been put down."""
+        return list(takewhile(lambda taken: taken.is_enqueued, self._files))
+
+    def without_rows(self) -> list[TakenFile]:
+        """The first files, as far as no row of them came to wait."""
+        return list(takewhile(lambda taken: not taken.has_rows, self._files))
 
     def done_after(self, tags: Iterable[int]) -> list[TakenFile]:
         """The files that will be done with once rows of these files have been committed."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from freshtide.updates.tuples import UNTAGGED, StreamTuple, TupleQueue
-from freshtide.updates.windows import Window, WindowQueue
+from freshtide.updates.windows import KeyStanding, Window, WindowQueue
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,8 +21,8 @@ class MicroBatch:
     """The tags of tuples that will not be served again."""
     keys: int = 0
     """How many keys or windows these are."""
-    superseded: int = 0
-    """Tuples that were taken out and made way for others of the batch."""
+    superseded: list[StreamTuple] = field(default_factory=list)
+    """Tuples that were taken out and have made way for others: of the batch, or of the table."""
 
 
 class Waiting(Protocol):
@@ -46,7 +46,24 @@ class Waiting(Protocol):
         ...
 
     def drain(self, now: float) -> list[StreamTuple]:
-        """Take out all that waits, whether it could be served or not."""
+        """Take out all tuples that wait and are not told by how their keys stand."""
+        ...
+
+    @property
+    def can_be_put_down(self) -> bool:
+        """Whether tuples may wait for ever, so that how keys stand is put down from time to time."""
+        ...
+
+    def is_worth_putting_down(self, rows: int) -> bool:
+        """Whether it is time for that, if so many rows have come since the last time."""
+        ...
+
+    def standings(self) -> list[KeyStanding]:
+        """How all keys stand."""
+        ...
+
+    def restore(self, standing: KeyStanding, now: float) -> None:
+        """Take up a key as it stood."""
         ...
 
     def settle(self) -> None:
@@ -73,18 +90,40 @@ class WaitingRows:
         return self.queue.oldest_pending()
 
     def take(self, count: int, now: float, held: MicroBatch) -> MicroBatch:
-        """Of each key the newest row alone, before any query sees it: if that is left out, the key has none."""
+        """Of each key the newest row alone, and of equal times the last, before any query sees it.
+
+        If that is left out, the key has none.
+        """
         served = self.queue.dequeue_many(count, now)
-        newest = newest_of_keys([*held.tuples, *served])
+        newest: dict[Hashable, StreamTuple] = {}
+        superseded = list(held.superseded)
+        for item in (*held.tuples, *served):
+            other = newest.get(item.key)
+            is_newer = other is None or item.time >= other.time
+            if other is not None:
+                superseded.append(other if is_newer else item)
+            if is_newer:
+                newest[item.key] = item
         return MicroBatch(
-            tuples=newest,
+            tuples=list(newest.values()),
             released=held.released + tags(served),
             keys=len(newest),
-            superseded=held.superseded + len(held.tuples) + len(served) - len(newest),
+            superseded=superseded,
         )
 
     def drain(self, now: float) -> list[StreamTuple]:
         return self.queue.dequeue_many(len(self.queue), now)
+
+    can_be_put_down = False
+
+    def is_worth_putting_down(self, rows: int) -> bool:  # noqa: ARG002 - each of them is served
+        return False
+
+    def standings(self) -> list[KeyStanding]:
+        return []
+
+    def restore(self, standing: KeyStanding, now: float) -> None:  # noqa: ARG002 - keys have no standing
+        raise AssertionError("rows are in no window")
 
     def settle(self) -> None:
         """Rows are served as they are: there is nothing to prepare."""
@@ -116,8 +155,20 @@ class WaitingWindows:
             batch.keys += 1
         return batch
 
-    def drain(self, now: float) -> list[StreamTuple]:  # noqa: ARG002 - nothing is served
-        return [item for key in self.queue.cells.numbers for item in self.queue.stored(key)]
+    def drain(self, now: float) -> list[StreamTuple]:  # noqa: ARG002 - how keys stand tells all
+        return []
+
+    can_be_put_down = True
+
+    def is_worth_putting_down(self, rows: int) -> bool:
+        """When as many have come as are put down, that is a share of the work that does not grow."""
+        return rows >= self.queue.stored_tuples + len(self.queue.cells)
+
+    def standings(self) -> list[KeyStanding]:
+        return list(self.queue.standings())
+
+    def restore(self, standing: KeyStanding, now: float) -> None:
+        self.queue.restore(standing, now)
 
     def settle(self) -> None:
         """Commit to windows that have started, so that they are still there when they are complete."""
@@ -125,16 +176,6 @@ class WaitingWindows:
 
     def resume_after(self, key: Any, start: float) -> None:
         self.queue.resume_after(key, start)
-
-
-def newest_of_keys(tuples: Iterable[StreamTuple]) -> list[StreamTuple]:
-    """Of the tuples of each key the newest; of those with the same time the last."""
-    newest: dict[Hashable, StreamTuple] = {}
-    for item in tuples:
-        other = newest.get(item.key)
-        if other is None or item.time >= other.time:
-            newest[item.key] = item
-    return list(newest.values())
 
 
 def tags(tuples: Sequence[StreamTuple]) -> list[int]:

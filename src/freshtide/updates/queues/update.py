@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from freshtide.core.updatestreams import KeyOrder
-from freshtide.updates.keycells import KeyCells, KeyList
+from freshtide.updates.keycells import MOST_IDLE, KeyCells, KeyList
 from freshtide.updates.orders import ORDERS, Order
 from freshtide.updates.orders.order import STAY, TAIL
 from freshtide.updates.pages import (
@@ -34,8 +34,11 @@ class UpdateQueue(StoredQueue):
         order: KeyOrder | Callable[[TupleCost], Order] = KeyOrder.LINECUTTING,
         cost: TupleCost | None = None,
         memory: Callable[[PagePool, TupleLayout], TupleMemory] = PagedMemory,
+        most_idle: int = MOST_IDLE,
     ) -> None:
+        """`most_idle` keys are remembered of which nothing waits."""
         super().__init__(values)
+        self._most_idle = most_idle
         self.cost = cost or TupleCost()
         self.gaps = KeyGaps()
         self.cells = KeyCells()
@@ -83,6 +86,8 @@ class UpdateQueue(StoredQueue):
     def _put(self, key: Hashable, time: float, values: Sequence[Any], tag: int, now: float) -> Sequence[int]:
         cell = self.cells.numbers.get(key)
         if cell is None:
+            if len(self.cells) - self._residents > self._most_idle:
+                self._forget_silent()
             cell = self.cells.add(key)
         locations, counts, residents = self._locations, self.counts, self._residents
         oldest = self._waiting.first
@@ -116,6 +121,14 @@ class UpdateQueue(StoredQueue):
             else:
                 self._queue.prepend(cell)
         return () if superseded == UNTAGGED else (superseded,)
+
+    def _forget_silent(self) -> None:
+        """Forget half of the keys of which nothing waits: those that have been silent longest."""
+        idle = [cell for cell in self.cells.numbers.values() if cell not in self._queue]
+        idle.sort(key=self.gaps.latest)
+        for cell in idle[: len(idle) // 2]:
+            self.cells.forget(cell)
+            self.gaps.forget(cell)
 
     def _tuple(self, cell: int) -> StreamTuple:
         location = self._locations[cell]

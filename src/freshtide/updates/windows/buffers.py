@@ -213,11 +213,6 @@ class WindowBuffer:
                 yield self._blocks.read(location, self.key)
             location = self._blocks.after(location)
 
-    @property
-    def is_idle(self) -> bool:
-        """Is nothing stored, and nothing to be served?"""
-        return self._first is None and self.committed is None and self.waiting is None
-
     def standing(self) -> KeyStanding:
         """All that is known of the key, while no tuple of its committed window has been handed out by itself."""
         kept, committed = self._kept_from, self.committed
