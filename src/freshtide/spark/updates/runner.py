@@ -124,11 +124,6 @@ class UpdateTableRunner:
         self._listeners = listeners
         self._sizes = BatchSizes(most=_LARGEST_BATCH, overhead=_LEAST_OVERHEAD)
 
-    @property
-    def is_quiet(self) -> bool:
-        """Whether an update would find nothing to do."""
-        return self._stream is None or self._stream.is_quiet
-
     def begin_anew(self) -> None:
         """Forget what has come so far; files that are not done with will be read again."""
         self._stream = None
