@@ -38,8 +38,8 @@ from freshtide.spark import (
     Audit,
     Contents,
     Listeners,
-    NoExecutorsError,
     QueueMaker,
+    SparkFailedError,
     SparkSession,
     SparkTracks,
     TableSchemas,
@@ -147,7 +147,7 @@ class Workbench:
         settings = project.settings
         require_tracks(project, self.catalog)
         self.executor.health.revive()
-        with suppress(NoExecutorsError):  # That is told, and the folders are tried as soon as there are some.
+        with suppress(SparkFailedError):  # That is told, and the folders are tried as soon as Spark can work.
             self._require_shared()
         # Before the catalog is brought up to the logs: these are not at their end yet.
         interrupted = [*self.places.flows.glob("*"), *self.places.flows_of_earlier_versions.glob("*")]
@@ -203,10 +203,11 @@ class Workbench:
 
     def _require_shared(self) -> None:
         """Everybody who works for Spark must see the folders that the driver sees."""
-        self.executor.health.look()
-        project = self.project
+        if self.tracks.works_by_itself:
+            return
+        tables, project = self.places.tables, self.project
         feeds = [folder for feed in project.feeds.values() for folder in landing_folders(feed, project.root)]
-        require_shared(self.tracks.session("probe"), tables=self.places.tables, feeds=feeds)
+        self.executor.health.do(lambda: require_shared(self.tracks.session("probe"), tables=tables, feeds=feeds))
 
     def _watch(self, events: queue.SimpleQueue[Event], news: News) -> SurroundingsWatch:
         """Whoever looks after disk, database and Spark during a run."""

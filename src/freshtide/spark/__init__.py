@@ -10,9 +10,10 @@ from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.contents import Contents
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
+from freshtide.spark.failures import SparkFailedError
 from freshtide.spark.flows.journal import finish_interrupted
 from freshtide.spark.flows.loads import AwaitedTableError, LoadingFlows
-from freshtide.spark.health import NoExecutorsError, SparkEndedError, SparkHealth
+from freshtide.spark.health import SparkEndedError, SparkHealth
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
@@ -34,10 +35,10 @@ __all__ = [
     "Listener",
     "Listeners",
     "LoadingFlows",
-    "NoExecutorsError",
     "QueueMaker",
     "SharedScans",
     "SparkEndedError",
+    "SparkFailedError",
     "SparkHealth",
     "SparkSession",
     "SparkTracks",

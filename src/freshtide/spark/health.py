@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from py4j.protocol import Py4JError
 
 from freshtide.core.errors import RunFailedError, SurroundingsError
-from freshtide.spark.failures import SparkFailedError, plain_words
+from freshtide.spark.failures import SPARK_ERRORS, SparkFailedError, plain_words
 from freshtide.spark.jvm import block_folders
-from freshtide.spark.sessions import SparkTracks, works_by_itself
+from freshtide.spark.sessions import SparkTracks
 
 # A job that a healthy Spark has done at once; it may be busy with other work, and starts anew only after this.
-_ANSWERS_WITHIN = 120.0
+_ANSWERS_WITHIN = 120
 _POOL = "probe"
 
 
@@ -56,26 +57,35 @@ class SparkHealth:
 
     def probe(self) -> None:
         """Raise what is wrong, if a little work is not done as it should be."""
+        # Two partitions and a shuffle: tasks run, and blocks are written to Spark's own folders.
+        try:
+            self.do(lambda: self._tracks.session(_POOL).range(0, 4, 1, 2).repartition(2).count())
+        except SPARK_ERRORS as error:
+            raise self.gone() or SparkFailedError(f"Spark fails at a small job: {plain_words(error)}") from error
+
+    def do(self, work: Callable[[], object]) -> None:
+        """Have a little work done that may hang, where executors are lost for example: then it is left alone."""
         self.look()
         outcome: list[Exception | None] = []
 
-        def work() -> None:
+        def run() -> None:
             try:
-                # Two partitions and a shuffle: tasks run, and blocks are written to Spark's own folders.
-                session = self._tracks.session(_POOL)
-                session.range(0, 4, 1, 2).repartition(2).count()
+                work()
                 outcome.append(None)
             except Exception as error:
                 outcome.append(error)
 
-        # It may hang: then it is left alone.
-        worker = threading.Thread(target=work, name="spark-probe", daemon=True)
+        worker = threading.Thread(target=run, name="spark-probe", daemon=True)
         worker.start()
-        worker.join(_ANSWERS_WITHIN)
+        for _ in range(_ANSWERS_WITHIN):
+            worker.join(1.0)
+            if outcome:
+                break
+            self.look()
         if not outcome:
-            raise SparkFailedError(f"Spark has not done a small job within {_ANSWERS_WITHIN:.0f} seconds.")
-        if (error := outcome[0]) is not None:
-            raise self.gone() or SparkFailedError(f"Spark fails at a small job: {plain_words(error)}") from error
+            raise SparkFailedError(f"Spark has not done a small job within {_ANSWERS_WITHIN} seconds.")
+        if outcome[0] is not None:
+            raise outcome[0]
 
     def revive(self) -> None:
         """Start Spark again if it has gone."""
@@ -113,7 +123,7 @@ class SparkHealth:
 
     def _require_executors(self) -> None:
         context = self._tracks.root.sparkContext
-        if works_by_itself(context.master):
+        if self._tracks.works_by_itself:
             return
         if context.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
             return  # They come when there is work, and go.

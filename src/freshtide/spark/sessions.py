@@ -125,7 +125,7 @@ def working_session(root: SparkSession, *, compiled: bool) -> SparkSession:
 
 
 def works_by_itself(master: str | None) -> bool:
-    """Whether the driver does all the work, and no other process."""
+    """Whether Spark under such a master is one process."""
     return master is None or master == "local" or master.startswith("local[")
 
 
@@ -148,6 +148,11 @@ class SparkTracks:
             self._local.session, self._local.root = session, root
         made: SparkSession = self._local.session
         return made
+
+    @property
+    def works_by_itself(self) -> bool:
+        """Whether the driver does all the work, and no other process."""
+        return works_by_itself(self.root.sparkContext.master)
 
     @property
     def can_restart(self) -> bool:

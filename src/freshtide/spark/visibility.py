@@ -13,7 +13,6 @@ from pyspark.sql import functions as sf
 
 from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
-from freshtide.spark.sessions import works_by_itself
 
 _EVERYWHERE = "It must be there, under the same name, on every machine that works for Spark: mount it on each."
 # Each file is read by a task of its own.
@@ -45,8 +44,6 @@ def written_rows(frame: DataFrame, write: Callable[[DataFrame], None]) -> int:
 
 def require_shared(session: SparkSession, *, tables: Path, feeds: Iterable[Path]) -> None:
     """Have tasks write among the tables, and read there and from the folders of feeds; name what does not work."""
-    if works_by_itself(session.sparkContext.master):
-        return
     session.conf.set(*_APART)
     try:
         _require_writing(session, tables)
