@@ -81,6 +81,12 @@ def _update_tables() -> _Benchmark:
     return run
 
 
+def _log_growth() -> _Benchmark:
+    from bench.log_growth import run
+
+    return run
+
+
 _BENCHMARKS = {
     "latency": _Entry(load=_latency, limit=2_400),
     "fixed-cost": _Entry(load=_fixed_cost, limit=600),
@@ -91,6 +97,7 @@ _BENCHMARKS = {
     "flows": _Entry(load=_flows, limit=3_600),
     "update-queues": _Entry(load=_update_queues, limit=600),
     "update-tables": _Entry(load=_update_tables, limit=1_200),
+    "log-growth": _Entry(load=_log_growth, limit=1_200),
 }
 _QUICK_LIMIT = 180.0
 

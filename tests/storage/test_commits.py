@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from freshtide.storage import Change, StorageError, Store, StoredTable
+from freshtide.storage import Change, ForeignCommitError, StorageError, Store, StoredTable
 
 from .tablebench import AT, TIME, by_polars, commit, held, opened, rows, update, values
 
@@ -92,36 +92,46 @@ def test_a_pinned_snapshot_stays_readable_while_the_table_moves_on(tmp_path: Pat
     assert held(table.snapshot) == [9]
 
 
-def test_the_same_update_number_lands_once(tmp_path: Path) -> None:
+def prepared(table: StoredTable, number: int, content: pa.Table) -> Change:
+    files = tuple(table.write(content, number=number))
+    return Change(record=update(number), at=AT, schema=content.schema, add=files)
+
+
+def test_the_same_change_lands_once(tmp_path: Path) -> None:
     table = opened(tmp_path / "t")
     commit(table, 1, rows(1))
-    first = commit(table, 2, rows(2))
-    second = commit(table, 2, rows(2))
-    assert second == first
+    change = prepared(table, 2, rows(2))
+    first = table.commit(change)
+    assert table.commit(change) == first
     assert values(tmp_path / "t") == [1, 2]
 
 
-def test_an_older_update_number_is_taken_as_landed(tmp_path: Path) -> None:
+def test_after_a_restart_a_change_that_had_landed_does_not_land_again(tmp_path: Path) -> None:
+    table = opened(tmp_path / "t")
+    change = prepared(table, 1, rows(1))
+    table.commit(change)
+    commit(table, 2, rows(2))
+    assert opened(tmp_path / "t").commit(change).number == 2
+    assert values(tmp_path / "t") == [1, 2]
+
+
+@pytest.mark.parametrize("number", [3, 5])
+def test_another_change_of_a_number_that_has_landed_is_refused(tmp_path: Path, number: int) -> None:
     table = opened(tmp_path / "t")
     commit(table, 5, rows(5))
-    assert commit(table, 3, rows(3)).number == 5
+    with pytest.raises(ForeignCommitError, match=f"Update {number} of 't'"):
+        commit(table, number, rows(number))
     assert values(tmp_path / "t") == [5]
 
 
-def test_after_a_restart_an_update_that_had_landed_does_not_land_again(tmp_path: Path) -> None:
-    commit(opened(tmp_path / "t"), 1, rows(1))
-    commit(opened(tmp_path / "t"), 1, rows(1))
-    assert values(tmp_path / "t") == [1]
-
-
-def test_a_writer_with_a_stale_view_cannot_land_a_number_twice(tmp_path: Path) -> None:
+def test_a_writer_with_a_stale_view_does_not_take_what_another_did_for_its_own(tmp_path: Path) -> None:
     first, second = opened(tmp_path / "t"), opened(tmp_path / "t")
-    commit(first, 1, rows(1))
-    assert commit(second, 1, rows(1)).number == 1
-    commit(first, 2, rows(2))
-    assert commit(second, 2, rows(2)).number == 2
+    for number in (1, 2):
+        commit(first, number, rows(number))
+        with pytest.raises(ForeignCommitError, match=f"Update {number} of 't'"):
+            commit(second, number, rows(number + 10))
     assert values(tmp_path / "t") == [1, 2]
-    assert held(second.snapshot) == [1, 2]
+    assert held(second.snapshot) == [1, 2], "it has learnt what the other did"
 
 
 def test_a_writer_with_a_stale_view_cannot_land_anything_else_either(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshtide.storage import Change, StoredTable, compact
+from freshtide.storage import Change, ForeignCommitError, StoredTable, compact
 
 from .tablebench import AT, by_polars, commit, held, micros_after, opened, rows, update, values
 
@@ -44,7 +45,8 @@ def test_compaction_changes_neither_the_number_nor_the_freshness(tmp_path: Path)
         assert snapshot is not None
         assert snapshot.record == update(20, freshness=20)
     commit(table, 21, rows(21))
-    commit(table, 20, rows(99))
+    with pytest.raises(ForeignCommitError):
+        commit(table, 20, rows(99))
     assert values(tmp_path / "t") == sorted([*expected(20), 21])
 
 
@@ -177,7 +179,7 @@ def test_vacuum_deletes_what_is_no_longer_needed_and_nothing_else(tmp_path: Path
     table = filled(tmp_path / "t", 20)
     compact(table, at=AT)
     before = _data_files(tmp_path / "t")
-    table.vacuum(3_600.0)
+    table.vacuum(3_600.0, at=time.time())
     after = _data_files(tmp_path / "t")
     assert after < before, "the files that compaction replaced are gone"
     assert values(tmp_path / "t") == held(table.snapshot) == expected(20)
@@ -194,7 +196,7 @@ def test_vacuum_keeps_what_was_removed_within_the_retention(tmp_path: Path) -> N
     just_now = max(path.stat().st_mtime for path in (tmp_path / "t").glob("*.parquet"))
     files = tuple(table.write(rows(2), number=2))
     table.commit(Change(record=update(2), at=just_now, schema=rows(2).schema, add=files, remove=pinned.files))
-    table.vacuum(86_400.0)
+    table.vacuum(86_400.0, at=time.time())
     assert held(pinned) == [1]
 
 
@@ -203,7 +205,7 @@ def test_vacuum_leaves_alone_what_is_about_to_be_committed(tmp_path: Path) -> No
     written = table.write(rows(50), number=4)
     staging = table.staging(4)
     staging.mkdir(parents=True)
-    table.vacuum(3_600.0)
+    table.vacuum(3_600.0, at=time.time())
     assert (tmp_path / "t" / written[0].path).exists()
     assert staging.exists()
 
@@ -213,7 +215,7 @@ def test_a_version_whose_files_were_deleted_is_no_longer_at_hand(tmp_path: Path)
     first = commit(table, 1, rows(1), freshness=10)
     commit(table, 2, rows(2), freshness=20, remove=first.files)
     assert held(table.as_of(10)) == [1]
-    table.vacuum(3_600.0)
+    table.vacuum(3_600.0, at=time.time())
     assert table.as_of(10) is None
     assert held(table.as_of(20)) == [2]
 
@@ -222,7 +224,7 @@ def test_other_readers_open_a_vacuumed_table(tmp_path: Path) -> None:
     table = filled(tmp_path / "t", 16)
     compact(table, at=AT)
     table.checkpoint()
-    table.vacuum(3_600.0)
+    table.vacuum(3_600.0, at=time.time())
     assert DeltaTable(tmp_path / "t").to_pyarrow_table().num_rows == 32
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from freshtide.storage import StorageError, Store, StoredTable, compact
@@ -173,7 +172,7 @@ def test_a_log_that_cannot_be_mended_is_reported_with_the_way_out(table: StoredT
         opened(table.folder)
     assert "'t'" in str(caught.value)
     assert caught.value.way_out is not None
-    assert "backfill" in caught.value.way_out
+    assert "move it away and start a run" in caught.value.way_out
 
 
 def test_a_copy_of_a_table_is_a_table(table: StoredTable, tmp_path: Path) -> None:
@@ -187,6 +186,6 @@ def test_schemas_may_differ_between_the_files_of_a_torn_and_a_repeated_update(ta
     last.write_bytes(last.read_bytes()[:-20])
     table.recover()
     assert table.snapshot is not None
-    assert table.snapshot.schema.field("extra").type == pa.int64(), "the column was added by a commit of its own"
+    assert "extra" not in table.snapshot.schema.names, "a column comes with its rows or not at all"
     commit(table, 3, rows(6, kind=["a"], extra=[1]), by=("kind",))
     assert values(table.folder, "extra") == [1, None, None, None, None, None]

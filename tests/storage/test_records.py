@@ -8,7 +8,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from freshtide.storage import Change, Counts, LoadedFile, StoredTable, UpdateKind, UpdateRecord, compact
+from freshtide.storage import (
+    Change,
+    Counts,
+    ForeignCommitError,
+    LoadedFile,
+    StoredTable,
+    UpdateKind,
+    UpdateRecord,
+    compact,
+)
 
 from .tablebench import AT, by_polars, commit, held, opened, rows, update, values
 
@@ -88,7 +97,8 @@ def test_an_update_that_was_rolled_back_can_land_again(tmp_path: Path) -> None:
     assert numbers(again) == [1, 2]
     assert again.snapshot is not None
     assert again.snapshot.number == 2
-    commit(again, 2, rows(8))
+    with pytest.raises(ForeignCommitError):
+        commit(again, 2, rows(8))
     assert values(tmp_path / "t") == [1, 7]
 
 

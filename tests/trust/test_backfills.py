@@ -13,7 +13,7 @@ from freshtide.cli.controlling import ask
 from freshtide.core.errors import RunFailedError
 from freshtide.observe import NothingToRebuildError, Places, explain
 from freshtide.project import load_project
-from freshtide.storage import Change, stored_rows
+from freshtide.storage import Change, Store, Writer, stored_rows
 from tests.warehouse.shop import Shop
 
 _BY = "SELECT date_trunc('{unit}', ts) AS {unit}, sum(v) AS total FROM sales GROUP BY 1"
@@ -77,13 +77,13 @@ def test_a_rebuild_holds_each_file_once_whatever_was_in_the_table(shop: Shop) ->
     shop.drop_events("sales", "1.csv", [(1, "a", 1), (2, "b", 2)])
     shop.load()
     # Another writer, which nobody had fenced off, has loaded the same file.
-    stored = shop.warehouse.workbench.store.table("sales")
-    snapshot = stored.snapshot
+    stored = Store(shop.root / "warehouse").table("sales", time_column="ts")
+    snapshot = stored.recover()
     assert snapshot is not None
     assert snapshot.record is not None
     number = snapshot.number + 1
     rows = stored_rows(snapshot, snapshot.files)
-    again = replace(snapshot.record, number=number)
+    again = replace(snapshot.record, number=number, writer=Writer())
     files = tuple(stored.write(rows, number=number))
     stored.commit(Change(record=again, at=0.0, schema=snapshot.schema, add=files))
     shop.load()

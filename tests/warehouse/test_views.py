@@ -173,7 +173,8 @@ def test_backfill_mends_a_table_that_was_tampered_with_and_what_was_built_on_it(
     bench = shop.warehouse.workbench
     snapshot = bench.store.table("copy").snapshot
     assert snapshot is not None
-    bench.store.table("copy").rewrite(add=(), remove=snapshot.files, at=bench.clock.now())
+    with bench.leased():
+        bench.store.table("copy").rewrite(add=(), remove=snapshot.files, at=bench.clock.now())
     (broken, *_) = list(shop.warehouse.audit("copy"))
     assert (broken.missing, broken.unexpected) == (2, 0)
     assert "rebuilt" in shop.warehouse.backfill("copy")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from freshtide.core.errors import SurroundingsError
 from freshtide.runtime.watching import Check
+from freshtide.storage import make_folder
 
 _GIGABYTE = 1_000_000_000
 _SHARE = 0.02
@@ -30,7 +31,7 @@ class DiskNearlyFullError(SurroundingsError):
 
 def write_probe(folder: Path) -> None:
     """Write something durably and delete it; an OSError says why that cannot be done."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     probe = folder / _PROBE
     try:
         handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

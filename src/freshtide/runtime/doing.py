@@ -20,6 +20,14 @@ class Done:
     is_cut: bool = False
     """Whether there was more to load than one update takes."""
 
+    @property
+    def landed_files(self) -> tuple[FeedFile, ...]:
+        """The files that the commit names: what it does not name is not in the table."""
+        if self.outcome is None:
+            return ()
+        named = {(file.path, file.sha256) for file in self.outcome.record.files}
+        return tuple(file for file in self.files if (file.path, file.sha256) in named)
+
 
 def pool_of(track: int) -> str:
     """The name of the Spark pool that a track works in."""

@@ -16,12 +16,10 @@ from freshtide.core.tables import Column, Feed, SchemaChange, Table
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import pending_announcements
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
-from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.pieces import AIM, PieceSizes
 from freshtide.runtime.recovery import stream_row
 from freshtide.runtime.suspects import Suspects
-from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.spark import UnreadableFilesError, UpdateExecutor
 
 
@@ -73,6 +71,11 @@ class UpdateTableWorker:
         timestamp = pending.timestamp if pending.timestamp is not None else 0.0
         return [DataArrived(table=self._graph.units.of(table.name), timestamp=timestamp, at=pending.since)]
 
+    def begin_anew(self, table: Table) -> None:
+        """Forget what waits in memory where files hold it: some of it is in the table, and nobody can tell what."""
+        if self._feed(table).stream is None:
+            self._executor.streams[table.name].begin_anew()
+
     def book(self, table: str) -> None:
         """Write down what waits, for those who look on."""
         pending = self._executor.streams[table].stream.pending
@@ -122,7 +125,7 @@ class UpdateTableWorker:
             try:
                 self._discover(table, files, pool)
                 self._executor.take_in(table.name, files, extra=self._extra(table), pool=pool)
-            except (UnreadableFilesError, ChangedFilesError) as error:
+            except UnreadableFilesError as error:
                 for file, reason in error.reasons:
                     self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
             else:
@@ -132,11 +135,10 @@ class UpdateTableWorker:
     def _discover(self, table: Table, files: list[FeedFile], pool: str) -> None:
         feed = self._feed(table)
         if feed.on_schema_change is SchemaChange.EVOLVE:
-            found = self._executor.discovered_columns(feed.name, files, known=self._extra(table), pool=pool)
-            self._catalog.files.add_columns(feed.name, found)
+            self._catalog.files.add_columns(feed.name, self._executor.discovered_columns(feed.name, files, pool=pool))
 
     def _extra(self, table: Table) -> tuple[Column, ...]:
-        return gained_columns(self._feed(table), self._catalog)
+        return self._catalog.files.extra_columns(self._feed(table).name)
 
     def _feed(self, table: Table) -> Feed:
         assert table.feed is not None, f"{table.name} is not a base table"

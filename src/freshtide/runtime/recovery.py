@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from freshtide.catalog import Catalog, TableRow, UpdateStreamRow
@@ -12,8 +15,6 @@ from freshtide.core.instants import seconds
 from freshtide.core.sides import LATE, sides
 from freshtide.core.tables import Table
 from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
-
-_COUNTED = ("read", "loaded", "diverted", "rejected", "late", "superseded", "replaced")
 
 
 def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> None:
@@ -28,7 +29,7 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
     known = catalog.tables.all()
     for table in graph.values():
         row = known.get(table.name, TableRow(name=table.name))
-        row = _caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now)
+        row = _recovered(table, row, graph=graph, store=store, catalog=catalog, now=now)
         catalog.tables.put(row)
         if table.name in streams:
             catalog.streams.put(table.name, stream_row(row))
@@ -36,32 +37,50 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
             catalog.files.adopt(table.name, table.feed)
 
 
-def catch_up(table: Table, *, graph: TableGraph, store: Store, catalog: Catalog, now: float) -> bool:
-    """Book what has landed in a table while the run goes on; whether that changed rows which dependents may have used.
+def catch_up(table: Table, *, graph: TableGraph, store: Store, catalog: Catalog, now: float) -> bool | None:
+    """Book what has landed in a table while the run goes on: nobody could tell, or the catalog could not be written.
 
-    The caller is the one that updates the table.
+    Whether that changed rows which dependents may have used; None: all was booked. The caller updates the table.
     """
-    row = catalog.tables.get(table.name)
-    revised = store.table(table.name).revised_since(row.number) is not None
-    catalog.tables.put(_caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now))
+    stored, row = store.table(table.name, time_column=table.time_column), catalog.tables.get(table.name)
+    if stored.snapshot is None or stored.snapshot.number <= row.number:
+        return None
+    revised = stored.revised_since(row.number) is not None
+    catalog.tables.advance(caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now))
     return revised
 
 
 def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: float = 0.0) -> TableRow:
     """A table's row once an update of it has been committed."""
     counted = {} if record.kind is UpdateKind.REBUILD else row.counts
-    found = {part: getattr(record.counts, part) for part in _COUNTED}
     return replace(
-        row,
-        number=record.number,
-        version=version,
-        freshness=None if record.freshness is None else seconds(record.freshness),
-        safe=None if record.safe is None else seconds(record.safe),
-        definition=record.definition,
-        counts={name: counted.get(name, 0) + value for name, value in found.items()},
+        _standing_at(row, record, version),
+        counts={part: counted.get(part, 0) + value for part, value in record.counts.parts().items()},
         updates=row.updates + 1,
         busy=row.busy + took,
     )
+
+
+def caught_up(
+    table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
+) -> TableRow:
+    """A table's row after all updates that have landed, whether they were booked or not; their files are loaded."""
+    history = store.table(table.name, time_column=table.time_column).history()
+    if history is None:
+        return row
+    book = _Booking(table, graph, catalog, now)
+    before = history.before()
+    if row.version < before.version and before.last is not None:
+        # What these updates loaded is told by nothing else any more.
+        for number, files in groupby(history.loaded_before(), key=itemgetter(0)):
+            book.loaded((file for _, file in files), number)
+        row = replace(
+            _standing_at(row, before.last, before.version), counts=dict(before.counts), updates=before.updates
+        )
+    for version, record in history.oldest_first(after=row.version):
+        book.loaded(record.files, record.number)
+        row = after_update(row, record, version)
+    return row
 
 
 def stream_row(row: TableRow, **standing: Any) -> UpdateStreamRow:
@@ -84,7 +103,7 @@ def revised_views(graph: TableGraph, store: Store) -> set[str]:
     return found
 
 
-def _caught_up(
+def _recovered(
     table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
 ) -> TableRow:
     stored = store.table(table.name, time_column=table.time_column)
@@ -95,11 +114,7 @@ def _caught_up(
     catalog.files.unload_after(table.name, landed)
     if landed < row.number:
         row = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost)
-    for version, record in stored.records(after=row.version):
-        if table.feed is not None:
-            contents = {_file_id(table.feed, file, graph, catalog, now): file.sha256 for file in record.files}
-            catalog.files.mark_loaded(table.name, contents, record.number, contents=contents)
-        row = after_update(row, record, version)
+    row = caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now)
     if table.is_base:
         for side in sides(table):
             beside = store.table(side, time_column=table.time_column if side.endswith(LATE) else None)
@@ -108,20 +123,46 @@ def _caught_up(
     return row
 
 
-def _file_id(feed: str, file: LoadedFile, graph: TableGraph, catalog: Catalog, now: float) -> int:
-    """The catalog's id of a file that a commit names; a file it has forgotten is remembered again."""
-    known = catalog.files.by_path(feed, file.path)
-    if known is not None:
-        return known.id
-    remembered = FeedFile(
-        feed=feed,
-        path=file.path,
-        sha256=file.sha256,
-        size=-1,
-        modified_ns=-1,
-        arrived_at=now,
-        state=FileState.PUNCTUATION if file.punctuation else FileState.READY,
-        timestamp=file.timestamp,
-        rows=file.rows,
+def _standing_at(row: TableRow, record: UpdateRecord, version: int) -> TableRow:
+    return replace(
+        row,
+        number=record.number,
+        version=version,
+        freshness=None if record.freshness is None else seconds(record.freshness),
+        safe=None if record.safe is None else seconds(record.safe),
+        definition=record.definition,
     )
-    return catalog.files.register(remembered, [table.name for table in graph.for_feed(feed)]).id
+
+
+@dataclass(frozen=True, slots=True)
+class _Booking:
+    """Notes in the catalog which files a table has loaded, as its commits name them."""
+
+    table: Table
+    graph: TableGraph
+    catalog: Catalog
+    now: float
+
+    def loaded(self, files: Iterable[LoadedFile], number: int) -> None:
+        if self.table.feed is None:
+            return
+        contents = {self._id(self.table.feed, file): file.sha256 for file in files}
+        self.catalog.files.mark_loaded(self.table.name, contents, number, contents=contents)
+
+    def _id(self, feed: str, file: LoadedFile) -> int:
+        """The catalog's id of a file that a commit names; a file it has forgotten is remembered again."""
+        known = self.catalog.files.by_path(feed, file.path)
+        if known is not None:
+            return known.id
+        remembered = FeedFile(
+            feed=feed,
+            path=file.path,
+            sha256=file.sha256,
+            size=-1,
+            modified_ns=-1,
+            arrived_at=self.now,
+            state=FileState.PUNCTUATION if file.punctuation else FileState.READY,
+            timestamp=file.timestamp,
+            rows=file.rows,
+        )
+        return self.catalog.files.register(remembered, [table.name for table in self.graph.for_feed(feed)]).id

@@ -21,13 +21,11 @@ from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.awaiting import AwaitedTables
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
-from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.merging import UpdateTableWorker
 from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.recovery import after_update, catch_up
 from freshtide.runtime.suspects import Suspects
-from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.watching import Surroundings
 from freshtide.spark import AwaitedTableError, SharedScans, SparkEndedError, UnreadableFilesError, UpdateExecutor
@@ -94,7 +92,7 @@ class UpdateWorker:
         update: int | None = None
         try:
             update = self._catalog.updates.start(self._row(command, started))
-            caught_up = self._finish(table)
+            caught_up = self._catch_up(table)
             try:
                 done = self._watched(table, command, scans)
             except AwaitedTableError as error:
@@ -180,11 +178,18 @@ class UpdateWorker:
     def _put_aside(self, file: FeedFile, reason: str) -> None:
         self._surroundings.insist(lambda: self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason))
 
-    def _finish(self, table: Table) -> bool:
-        """Finish and book what an earlier update decided to commit, and could not; whether that revised rows."""
-        if not self._executor.finish(table.name):
+    def _catch_up(self, table: Table) -> bool:
+        """Finish what an earlier update decided to commit and could not, and book all that has landed.
+
+        Whether that revised rows which dependents may have used.
+        """
+        self._executor.finish(table.name)
+        found = catch_up(table, graph=self._graph, store=self._store, catalog=self._catalog, now=self._clock.now())
+        if found is None:
             return False
-        return catch_up(table, graph=self._graph, store=self._store, catalog=self._catalog, now=self._clock.now())
+        if table.is_base and table.updates is not None:
+            self.update_tables.begin_anew(table)
+        return found
 
     def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> Done:
         if not table.is_base:
@@ -204,7 +209,7 @@ class UpdateWorker:
                 return row  # It was written down before, and the answer was lost.
             row = after_update(row, done.outcome.record, done.outcome.version, took=took)
         rows = done.outcome.rows if done.outcome else 0
-        self._catalog.book_update(row, update, files=done.files, rows=rows, at=started + took)
+        self._catalog.book_update(row, update, files=done.landed_files, rows=rows, at=started + took)
         return row
 
     def _left_over(self, table: Table, command: StartUpdate, done: Done) -> list[Event]:
@@ -231,9 +236,7 @@ class UpdateWorker:
                 self._suspects.takes(table.name, [item.file for item in plan.items])
             try:
                 return self._load_files(table, command, plan, scans)
-            except (UnreadableFilesError, ChangedFilesError) as error:
-                if command.rebuild:
-                    raise
+            except UnreadableFilesError as error:
                 for file, reason in error.reasons:
                     self._put_aside(file, reason)
 
@@ -242,10 +245,9 @@ class UpdateWorker:
         pool = pool_of(command.track)
         if feed.on_schema_change is SchemaChange.EVOLVE:
             files = [item.file for item in plan.items]
-            known = gained_columns(feed, self._catalog)
-            found = self._executor.discovered_columns(feed.name, files, known=known, pool=pool)
+            found = self._executor.discovered_columns(feed.name, files, pool=pool)
             self._catalog.files.add_columns(feed.name, found)
-        extra = gained_columns(feed, self._catalog)
+        extra = self._catalog.files.extra_columns(feed.name)
         begun = self._clock.steady()
         outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild, scans=scans)
         if not command.rebuild:

@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.audit import Audit, AuditResult
-from freshtide.spark.contents import Contents
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.failures import SparkFailedError
 from freshtide.spark.flows.journal import finish_interrupted
@@ -30,7 +29,6 @@ __all__ = [
     "Audit",
     "AuditResult",
     "AwaitedTableError",
-    "Contents",
     "DataFrame",
     "Listener",
     "Listeners",

@@ -19,12 +19,11 @@ from freshtide.core.instants import micros
 from freshtide.core.loads import LoadPlan
 from freshtide.core.sides import GONE, OPEN, sides
 from freshtide.core.tables import Column, Feed, Maintenance, Table
-from freshtide.spark.contents import Contents
-from freshtide.spark.discovery import discovered_columns
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
+from freshtide.spark.handing import RecordLines
 from freshtide.spark.health import SparkHealth
-from freshtide.spark.loading import BaseTableLoader
+from freshtide.spark.loading import BaseTableLoader, discovered_columns
 from freshtide.spark.maintaining import ViewMaintainer
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
@@ -84,9 +83,9 @@ class UpdateExecutor:
         listeners: Listeners,
         make_queue: QueueMaker,
         spool: Path,
-        contents: Contents,
+        record_lines: RecordLines,
     ) -> None:
-        self._contents = contents
+        self._record_lines = record_lines
         self._listeners = listeners
         self._latest = LatestTables(graph, store)
         self.streams = UpdateStreams(
@@ -100,7 +99,6 @@ class UpdateExecutor:
             listeners=listeners,
             make_queue=make_queue,
             spool=spool,
-            contents=contents,
         )
         self._tracks = tracks
         self.health = SparkHealth(tracks)
@@ -160,7 +158,7 @@ class UpdateExecutor:
             extra=extra,
             large_update=self._large_update,
             clock=self._clock,
-            contents=self._contents,
+            record_lines=self._record_lines,
             scans=scans,
             flow=self._flows.of(table),
         )
@@ -225,12 +223,8 @@ class UpdateExecutor:
             clock=self._clock,
         )
 
-    def discovered_columns(
-        self, feed: str, files: Sequence[FeedFile], *, known: tuple[Column, ...], pool: str
-    ) -> tuple[Column, ...]:
-        return self._in_words(
-            lambda: discovered_columns(self._session(pool), self._feeds[feed], files, known, self._contents)
-        )
+    def discovered_columns(self, feed: str, files: Sequence[FeedFile], *, pool: str) -> tuple[Column, ...]:
+        return self._in_words(lambda: discovered_columns(self._session(pool), self._feeds[feed], files))
 
     def _session(self, pool: str) -> SparkSession:
         return self._tracks.session(pool)
@@ -257,7 +251,7 @@ class UpdateExecutor:
                 closed = self._cuts.closed_before(table.name, snapshot.freshness)
             compact(stored, at=self._clock(), closed_before=closed)
         past = self._retention if table.updates is None else min(self._retention, _PAST_OF_UPDATE_TABLES)
-        stored.keep_house(past)
+        stored.keep_house(past, at=self._clock())
         if table.is_base:
             self._tidy_beside(table, snapshot.number, past)
 
@@ -268,7 +262,8 @@ class UpdateExecutor:
             if beside.snapshot is not None and beside.snapshot.number == number:
                 compact(beside, at=self._clock())
                 # What is known of keys is written anew, too. Rejects stay.
-                beside.keep_house(past if side.endswith((GONE, OPEN)) else self._retention)
+                kept = past if side.endswith((GONE, OPEN)) else self._retention
+                beside.keep_house(kept, at=self._clock())
 
     def _in_words(self, update: Callable[[], ResultT]) -> ResultT:
         try:

@@ -1,20 +1,24 @@
-"""Tables on disk: Delta Lake tables, committed through delta-rs without a JVM jar.
+"""Tables on disk: Delta Lake tables, without a JVM jar.
 
-The only package that imports deltalake. Parquet files are written beside the log first, by Spark or from
-Arrow, then one commit adds and removes files atomically and carries the update's number, freshness and loaded
-files. The log is the truth: everything else can be rebuilt from it.
+The only package that imports deltalake, which reads logs and writes checkpoints. Parquet files are written beside the
+log first, by Spark or from Arrow, then one entry of the log adds and removes files atomically and carries the update's
+number, freshness, loaded files and writer. The log is the truth: everything else can be rebuilt from it, and from the
+ledger where its oldest entries have been removed.
 """
 
 from freshtide.storage.authority import Authority, Unrestricted
+from freshtide.storage.changes import Change
 from freshtide.storage.compaction import compact
 from freshtide.storage.durability import make_folder, sync_files, sync_names
+from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError
+from freshtide.storage.history import History
 from freshtide.storage.keys import all_of, key_column, places
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
-from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord
+from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord, Writer
 from freshtide.storage.rows import aligned, stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.store import Store
-from freshtide.storage.tables import Change, StorageError, StoredTable
+from freshtide.storage.tables import StoredTable
 
 __all__ = [
     "BEGINNING",
@@ -24,6 +28,9 @@ __all__ = [
     "Change",
     "Counts",
     "DataFile",
+    "DiskError",
+    "ForeignCommitError",
+    "History",
     "LatestTable",
     "LoadedFile",
     "Merge",
@@ -34,6 +41,7 @@ __all__ = [
     "Unrestricted",
     "UpdateKind",
     "UpdateRecord",
+    "Writer",
     "aligned",
     "all_of",
     "compact",

@@ -1,42 +1,17 @@
-"""Between our data files and the add and remove actions of the Delta log."""
+"""The data files of an open table, as the add actions of its log describe them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.transaction import AddAction, RemoveAction
 
 from freshtide.storage.parquet import serialised
 from freshtide.storage.snapshots import DataFile
 from freshtide.storage.statistics import parse_time_bound
-
-
-def added(files: tuple[DataFile, ...], *, data_change: bool = True) -> Iterator[AddAction]:
-    for file in files:
-        yield AddAction(
-            path=file.path,
-            size=file.size,
-            partition_values=file.partition_values,
-            modification_time=file.modified_ms,
-            data_change=data_change,
-            stats=file.stats,
-        )
-
-
-def removed(files: tuple[DataFile, ...], at: float, *, data_change: bool = True) -> Iterator[RemoveAction]:
-    for file in files:
-        yield RemoveAction(
-            file.path,
-            data_change,
-            round(at * 1_000),
-            size=file.size,
-            partition_values=dict(file.partition_values),
-        )
 
 
 def data_files(handle: DeltaTable, time_column: str | None) -> tuple[DataFile, ...]:

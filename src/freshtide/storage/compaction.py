@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from freshtide.crashpoints import reach
 from freshtide.storage.rows import stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.tables import StoredTable
@@ -33,6 +34,7 @@ def compact(table: StoredTable, *, at: float, closed_before: int | None = None, 
     partition = rung[0].partition_values
     number = max(file.number for file in rung)
     added = table.write_part(rows, number=number, partition_values=partition)
+    reach("compaction")
     table.rewrite(add=(added,), remove=rung, at=at)
     return True
 

@@ -1,15 +1,21 @@
-"""The Delta log as files: reading what commits recorded, and mending what a crash tore."""
+"""The Delta log as files: which there are, what they say about themselves, and mending what a crash tore."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from freshtide.storage.records import UpdateRecord
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 METADATA_KEY = "freshtide"
+_ENTRY = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
+_HINT = "_last_checkpoint"
 
 
 def log_folder(folder: Path) -> Path:
@@ -20,62 +26,59 @@ def commit_path(folder: Path, version: int) -> Path:
     return log_folder(folder) / f"{version:020d}.json"
 
 
-def exists(folder: Path) -> bool:
-    """Whether there is a table: a log with at least one whole commit."""
-    return any(True for _ in _versions(folder))
+def checkpoint_path(folder: Path, version: int) -> Path:
+    return log_folder(folder) / f"{version:020d}.checkpoint.parquet"
 
 
-def records(folder: Path, *, after: int = -1) -> Iterator[tuple[int, UpdateRecord]]:
-    """(version, record) of the updates committed after a version and not rolled back, oldest first."""
-    found: list[tuple[int, UpdateRecord]] = []
-    for version in sorted(_versions(folder)):
-        if version > after:
-            metadata = _metadata(folder, version)
-            if "number" in metadata:
-                found.append((version, UpdateRecord.from_metadata(metadata)))
-            elif "back_to" in metadata:
-                found = [(old, record) for old, record in found if record.number <= metadata["back_to"]]
-    yield from found
+def checkpoint_hint(folder: Path) -> Path:
+    """The file by which readers find the newest checkpoint."""
+    return log_folder(folder) / _HINT
 
 
-def latest_record(folder: Path, version: int) -> UpdateRecord | None:
-    """The newest update at or before a version; compactions and what was rolled back are passed over."""
-    highest: int | None = None
-    for candidate in range(version, -1, -1):
-        metadata = _metadata(folder, candidate)
-        if "back_to" in metadata:
-            highest = metadata["back_to"] if highest is None else min(highest, metadata["back_to"])
-        elif "number" in metadata and (highest is None or metadata["number"] <= highest):
-            return UpdateRecord.from_metadata(metadata)
-    return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The versions that a log has files of, in order."""
+
+    entries: tuple[int, ...]
+    checkpoints: tuple[int, ...]
+
+    def is_whole_from(self, version: int) -> bool:
+        """Whether every entry from a version on is there."""
+        kept = [entry for entry in self.entries if entry >= version]
+        return kept == list(range(version, version + len(kept)))
 
 
-def records_after(folder: Path, version: int, number: int) -> Iterator[UpdateRecord]:
-    """The updates up to a version whose number is greater than the given one, newest first."""
-    for candidate in range(version, -1, -1):
-        metadata = _metadata(folder, candidate)
-        if "number" in metadata:
-            if metadata["number"] <= number:
-                return
-            yield UpdateRecord.from_metadata(metadata)
+def listing(folder: Path) -> Listing:
+    """Look at the whole folder: takes as long as there are entries, so nobody does it for each commit."""
+    entries, checkpoints = [], []
+    try:
+        names = [path.name for path in log_folder(folder).iterdir()]
+    except FileNotFoundError:
+        names = []
+    for name in names:
+        if found := _ENTRY.fullmatch(name):
+            entries.append(int(found[1]))
+        elif found := _CHECKPOINT.fullmatch(name):
+            checkpoints.append(int(found[1]))
+    return Listing(entries=tuple(sorted(entries)), checkpoints=tuple(sorted(checkpoints)))
 
 
-def _metadata(folder: Path, version: int) -> dict[str, Any]:
-    """What a commit of ours says about itself: an update its `number`, a rollback the number it goes `back_to`."""
-    for action in _actions(folder, version):
-        metadata: dict[str, Any] | None = action.get("commitInfo", {}).get(METADATA_KEY)
-        if metadata is not None:
-            return metadata
+def metadata(folder: Path, version: int) -> dict[str, Any]:
+    """What an entry of ours says about itself: an update its `number`, a rollback the number it goes `back_to`."""
+    for action in _parsed(commit_path(folder, version).read_text(encoding="utf-8")):
+        said: dict[str, Any] | None = action.get("commitInfo", {}).get(METADATA_KEY)
+        if said is not None:
+            return said
     return {}
 
 
 def drop_torn_tail(folder: Path) -> None:
-    """Remove commits at the end of the log that a crash left empty or half written.
+    """Remove entries at the end of the log that a crash left empty or half written.
 
-    A commit is reported only after its log file has been synced, so whatever is torn was never promised to
-    anybody. delta-rs would open such a table silently without the data.
+    An entry is reported only when it is on disk, so whatever is torn was never promised to anybody. delta-rs would open
+    such a table silently without the data.
     """
-    for version in sorted(_versions(folder), reverse=True):
+    for version in reversed(listing(folder).entries):
         path = commit_path(folder, version)
         if _is_whole(path):
             return
@@ -84,34 +87,46 @@ def drop_torn_tail(folder: Path) -> None:
 
 def newest_whole(folder: Path) -> int | None:
     """The newest version that a crash has not torn."""
-    whole = (version for version in sorted(_versions(folder), reverse=True) if _is_whole(commit_path(folder, version)))
-    return next(whole, None)
+    found = reversed(listing(folder).entries)
+    return next((version for version in found if _is_whole(commit_path(folder, version))), None)
 
 
-def drop_checkpoints(folder: Path) -> None:
-    """Forget all checkpoints: every commit is kept as JSON, so they can be written anew."""
-    for path in log_folder(folder).glob("*.checkpoint*"):
-        path.unlink()
-    (log_folder(folder) / "_last_checkpoint").unlink(missing_ok=True)
+def without_checkpoints(folder: Path) -> Iterator[None]:
+    """Drop checkpoints, more of them at each step, for as long as the log is whole without them.
+
+    First those that cannot be read, then the newest ones: one may be wrong in a way that only shows when it is used.
+    """
+    found = listing(folder)
+    readable = [version for version in found.checkpoints if _is_readable(checkpoint_path(folder, version))]
+    for start in (*reversed(readable), -1):
+        if not found.is_whole_from(start + 1):
+            return
+        checkpoint_hint(folder).unlink(missing_ok=True)
+        for version in found.checkpoints:
+            if version > start or version not in readable:
+                checkpoint_path(folder, version).unlink(missing_ok=True)
+        yield
 
 
-def _versions(folder: Path) -> Iterator[int]:
+def missing_entry(folder: Path) -> int | None:
+    """An entry that is not there although later ones are, and no checkpoint stands for it."""
+    found = listing(folder)
+    there = set(found.entries)
+    first = max(found.checkpoints, default=-1) + 1
+    return next((version for version in range(first, max(found.entries, default=0)) if version not in there), None)
+
+
+def _is_readable(checkpoint: Path) -> bool:
     try:
-        names = [path.name for path in log_folder(folder).iterdir()]
-    except FileNotFoundError:
-        return
-    for name in names:
-        stem, _, ending = name.partition(".")
-        if ending == "json" and len(stem) == 20 and stem.isdigit():
-            yield int(stem)
-
-
-def _actions(folder: Path, version: int) -> Iterator[dict[str, Any]]:
-    try:
-        text = commit_path(folder, version).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return
-    yield from _parsed(text)
+        pq.ParquetFile(checkpoint).read()
+    except pa.ArrowInvalid:
+        return False
+    except OSError as error:
+        # What Arrow finds wrong with the content has no number; what the system says has one.
+        if error.errno is not None:
+            raise
+        return False
+    return True
 
 
 def _is_whole(path: Path) -> bool:
@@ -122,7 +137,7 @@ def _is_whole(path: Path) -> bool:
         actions = _parsed(text)
     except ValueError:
         return False
-    # Torn between two lines, what is left is readable all the same; delta-rs writes the transaction last.
+    # Torn between two lines, what is left is readable all the same; the transaction is written last.
     ours = any(METADATA_KEY in action.get("commitInfo", {}) for action in actions)
     return not ours or "txn" in actions[-1]
 

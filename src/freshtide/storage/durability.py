@@ -23,6 +23,11 @@ def sync_files(paths: Iterable[Path], *, under: Path | None = None) -> None:
         _sync(folder)
 
 
+def sync_content(path: Path) -> None:
+    """Force the content of a file to disk that is going to get another name."""
+    _sync(path)
+
+
 def sync_names(folder: Path) -> None:
     """Force the names that a folder holds to disk, such as after a file in it was renamed."""
     _sync(folder)

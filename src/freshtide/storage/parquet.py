@@ -16,7 +16,8 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from freshtide.storage.durability import sync_files
+from freshtide.crashpoints import reach
+from freshtide.storage.durability import make_folder, sync_files
 from freshtide.storage.snapshots import DataFile
 
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -30,7 +31,7 @@ def write_arrow(
         write_part(folder, part, number=number, partition_values=values, time_column=time_column)
         for values, part in _by_partition(rows, partition_by)
     ]
-    sync_files(folder / file.path for file in written)
+    sync_files((folder / file.path for file in written), under=folder)
     return written
 
 
@@ -45,41 +46,47 @@ def write_part(
     """Write rows of one partition, without its partition columns, as one file."""
     relative = _partition_folder(partition_values) + _file_name(number)
     path = folder / relative
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     pq.write_table(rows, path, compression="zstd")
     return DataFile.describe(folder, relative, partition_values=partition_values, time_column=time_column)
 
 
+def staging_root(folder: Path) -> Path:
+    """Where Spark writes; the underscore keeps readers and the sweeping of files away."""
+    return folder / "_staging"
+
+
 def staging_folder(folder: Path, number: int) -> Path:
-    """A new folder for Spark to write into; the underscore keeps readers and vacuum away."""
-    return folder / "_staging" / f"{number:08d}-{uuid.uuid4().hex}"
+    """A new folder for Spark to write into."""
+    return staging_root(folder) / f"{number:08d}-{uuid.uuid4().hex}"
 
 
 def adopt_staged(
     folder: Path, staging: Path, *, number: int, partition_by: tuple[str, ...], time_column: str | None
 ) -> list[DataFile]:
     """Move the Parquet files that Spark wrote to their place under the table's folder."""
+    reach("staged")
     adopted = []
     for source in sorted(staging.rglob("*.parquet")):
         parts = source.relative_to(staging).parts[:-1]
         values = dict(zip(partition_by, (_partition_value(part) for part in parts), strict=True))
         relative = "".join(f"{part}/" for part in parts) + _file_name(number)
         target = folder / relative
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         source.rename(target)
         file = DataFile.describe(folder, relative, partition_values=values, time_column=time_column)
         if file.rows:
             adopted.append(file)
         else:
             target.unlink()
-    sync_files(folder / file.path for file in adopted)
+    sync_files((folder / file.path for file in adopted), under=folder)
     shutil.rmtree(staging, ignore_errors=True)
     return adopted
 
 
 def discard_staged(folder: Path) -> None:
     """Throw away what earlier processes left staged."""
-    shutil.rmtree(folder / "_staging", ignore_errors=True)
+    shutil.rmtree(staging_root(folder), ignore_errors=True)
 
 
 def _file_name(number: int) -> str:

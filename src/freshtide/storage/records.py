@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -11,6 +12,7 @@ from freshtide.core.files import FeedFile, FileState
 
 # Before every timestamp: a revision from here on concerns all rows.
 BEGINNING = -(2**62)
+_ADDED_UP = ("read", "loaded", "diverted", "rejected", "late", "superseded", "replaced")
 
 
 class UpdateKind(StrEnum):
@@ -46,6 +48,14 @@ class LoadedFile:
             punctuation=file.state is FileState.PUNCTUATION,
         )
 
+    def to_metadata(self) -> list[Any]:
+        return [self.path, self.sha256, self.timestamp, self.rows, self.punctuation]
+
+    @classmethod
+    def from_metadata(cls, data: Sequence[Any]) -> LoadedFile:
+        path, sha256, timestamp, rows, punctuation = data
+        return cls(path=path, sha256=sha256, timestamp=timestamp, rows=rows, punctuation=punctuation)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
@@ -73,6 +83,32 @@ class Counts:
         """Rows that a flow took in and did not write to the table; less than none where it made more of them."""
         return 0 if self.flowed is None else self.flowed - self.loaded
 
+    def parts(self) -> dict[str, int]:
+        """What is added up over the updates of a table."""
+        return {part: getattr(self, part) for part in _ADDED_UP}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Who made a commit: by its number alone, another's commit would be taken for one's own."""
+
+    epoch: int = 0
+    """Of the right to write that it was made with."""
+    nonce: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Of this one attempt to update the table, and of no other."""
+
+    def to_metadata(self) -> list[Any]:
+        return [self.epoch, self.nonce]
+
+    @classmethod
+    def from_metadata(cls, data: Sequence[Any]) -> Writer:
+        epoch, nonce = data
+        return cls(epoch=epoch, nonce=nonce)
+
+
+# What a commit of earlier versions, which did not say, counts as.
+UNKNOWN_WRITER = Writer(epoch=0, nonce="")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateRecord:
@@ -92,6 +128,12 @@ class UpdateRecord:
     """Rows stamped from here on, which dependents may have used, are other ones than before; None: no row."""
     left: int = 0
     """Keys of a table of one row per key that have no row any more."""
+    writer: Writer = field(default_factory=Writer, compare=False)
+
+    @property
+    def may_lose_keys(self) -> bool:
+        """Whether a key that was in the table before may have no row in it afterwards."""
+        return bool(self.left) or self.kind is UpdateKind.REBUILD
 
     def to_metadata(self) -> dict[str, Any]:
         return {
@@ -103,10 +145,11 @@ class UpdateRecord:
             "counts": [self.counts.read, self.counts.loaded, self.counts.rejected, self.counts.late],
             "flowed": self.counts.flowed,
             "superseded": [self.counts.superseded, self.counts.replaced],
-            "files": [[file.path, file.sha256, file.timestamp, file.rows, file.punctuation] for file in self.files],
+            "files": [file.to_metadata() for file in self.files],
             "sources": dict(self.sources),
             "revised_from": self.revised_from,
             "left": self.left,
+            "writer": self.writer.to_metadata(),
         }
 
     @classmethod
@@ -128,11 +171,14 @@ class UpdateRecord:
                 superseded=superseded,
                 replaced=replaced,
             ),
-            files=tuple(
-                LoadedFile(path=path, sha256=sha256, timestamp=timestamp, rows=rows, punctuation=punctuation)
-                for path, sha256, timestamp, rows, punctuation in data["files"]
-            ),
+            files=tuple(LoadedFile.from_metadata(file) for file in data["files"]),
             sources=data["sources"],
             revised_from=data["revised_from"],
             left=data.get("left", 0),
+            writer=writer_of(data),
         )
+
+
+def writer_of(metadata: Mapping[str, Any]) -> Writer:
+    """Who made the commit that says this about itself."""
+    return Writer.from_metadata(metadata["writer"]) if "writer" in metadata else UNKNOWN_WRITER

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from freshtide.storage.declarations import Declaration
 from freshtide.storage.records import UpdateRecord
 from freshtide.storage.statistics import delta_statistics, parse_time_bound, time_bounds
 
@@ -78,11 +79,18 @@ class Snapshot:
     folder: Path
     version: int
     schema: pa.Schema
-    spark_schema: str
-    """The schema in Spark's JSON form."""
-    partition_by: tuple[str, ...]
+    declaration: Declaration = field(repr=False)
     files: tuple[DataFile, ...]
     record: UpdateRecord | None
+
+    @property
+    def spark_schema(self) -> str:
+        """The schema in Spark's JSON form."""
+        return self.declaration.schema
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        return self.declaration.partition_by
 
     @property
     def number(self) -> int:

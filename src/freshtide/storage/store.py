@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from freshtide.storage.authority import Authority, Unrestricted
+from freshtide.storage.deltalog import log_folder
 from freshtide.storage.tables import StoredTable
 
 
@@ -32,6 +33,14 @@ class Store:
             self._authority = authority
             for table in self._tables.values():
                 table.authority = authority
+
+    def fence(self, *, at: float) -> None:
+        """Keep whoever wrote here before, and may wake up, from committing to any table that there is."""
+        for folder in sorted(self.root.iterdir()) if self.root.exists() else ():
+            if log_folder(folder).exists():
+                table = self.table(folder.name)
+                table.recover()
+                table.fence(self._authority.epoch, at=at)
 
     def table(self, name: str, *, time_column: str | None = None) -> StoredTable:
         with self._lock:

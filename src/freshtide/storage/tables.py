@@ -1,52 +1,42 @@
-"""One Delta table and the only way to change it: a compare-and-set on its update number."""
+"""One Delta table and the only way to change it: a compare-and-set on its version.
+
+What the table holds in memory is what its log says. Whatever goes wrong around a commit, the log is read again before
+anything is said about it; until that has succeeded nothing is known, and nothing is done.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Field, PostCommitHookProperties, Schema, Transaction
-from deltalake.exceptions import DeltaError
-from deltalake.transaction import create_table_with_add_actions
+from deltalake import DeltaTable
 
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import LeaseLostError
+from freshtide.crashpoints import reach
 from freshtide.storage import deltalog, parquet
-from freshtide.storage.actions import added, data_files, removed
+from freshtide.storage.actions import data_files
 from freshtide.storage.authority import Authority, Unrestricted
-from freshtide.storage.durability import sync_files
-from freshtide.storage.records import UpdateRecord
-from freshtide.storage.schemas import nullable
+from freshtide.storage.changes import Change, schema_after
+from freshtide.storage.declarations import Declaration
+from freshtide.storage.durability import sync_files, sync_names
+from freshtide.storage.entries import discard_unpublished, publish
+from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError
+from freshtide.storage.history import History
+from freshtide.storage.housekeeping import prune_log, sweep, write_checkpoint
+from freshtide.storage.opening import open_newest, open_version
+from freshtide.storage.records import UpdateRecord, Writer
 from freshtide.storage.snapshots import DataFile, Snapshot
+from freshtide.storage.transitions import Transition, fenced, restored, rewritten, updated
 
-_APPLICATION = "freshtide"
 _RECENT_SNAPSHOTS = 64
 _CHECKPOINT_EVERY = 32
-_VACUUM_EVERY = 256
-_UNREADABLE_FEATURES = ("delta.enableDeletionVectors", "delta.columnMapping.mode")
-# A failing checkpoint hook raises although the commit has landed, so checkpoints are written apart.
-_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-
-
-class StorageError(FreshtideError):
-    """A table on disk that cannot be read or written as asked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What one update does to a table."""
-
-    record: UpdateRecord
-    at: float
-    """The moment of the commit."""
-    schema: pa.Schema
-    partition_by: tuple[str, ...] = ()
-    add: tuple[DataFile, ...] = ()
-    remove: tuple[DataFile, ...] = ()
-    replace_all: bool = False
-    """Whether the added files are the whole new content, under a schema that may be another one."""
+# A checkpoint lists the log: where that is long, one is written more seldom, and takes no more of each commit's time.
+_ENTRIES_PER_COMMIT = 64
+_SWEEP_EVERY = 256
 
 
 class StoredTable:
@@ -57,76 +47,87 @@ class StoredTable:
         self.name = folder.name
         self.time_column = time_column
         self.authority: Authority = Unrestricted()
-        self._handle: DeltaTable | None = None
-        self._is_behind = False
-        """Whether the handle has still to take note of our own last commit."""
         self._current: Snapshot | None = None
-        self._recent: deque[Snapshot] = deque(maxlen=_RECENT_SNAPSHOTS)
-        self._checkpointed = self._vacuumed = 0
+        self._epoch = 0
+        """Of the right to write that the newest entry was made with, since this process has it."""
+        self._recovered = -1
+        """The version that the table was at when this process took it over."""
+        self._recent: tuple[Snapshot, ...] = ()
+        """Replaced as a whole: others look through it at any time."""
+        self._is_unknown = False
+        """Whether what is in memory may not be what is on disk."""
+        self._looking_again = threading.Lock()
+        self._log_length = self._checkpointed = self._swept = 0
+        self._swept_at = float("-inf")
 
     @property
     def snapshot(self) -> Snapshot | None:
         """The newest version; None while the table has never been written."""
+        if self._is_unknown:
+            self._look_again()
         return self._current
 
     def recover(self) -> Snapshot | None:
         """Mend what a crash may have torn, then read the log. Only for the process that runs the warehouse."""
-        parquet.discard_staged(self.folder)
-        deltalog.drop_torn_tail(self.folder)
-        return self.open()
+        with self._disk():
+            parquet.discard_staged(self.folder)
+            discard_unpublished(self.folder)
+            deltalog.drop_torn_tail(self.folder)
+        reach("recovery")
+        self._is_unknown = True
+        current = self.snapshot
+        # The folder may come from elsewhere: with what rights it was written there says nothing here.
+        self._recovered, self._epoch = (-1 if current is None else current.version), 0
+        return current
 
     def open(self) -> Snapshot | None:
         """Read the log as far as it is whole; all that is ever changed on disk is an unreadable checkpoint."""
-        self._is_behind = False
-        if not deltalog.exists(self.folder):
-            self._handle = self._current = None
-            return None
-        try:
-            self._handle = DeltaTable(self.folder)
-        except (DeltaError, OSError):
-            deltalog.drop_checkpoints(self.folder)
-            version = deltalog.newest_whole(self.folder)
-            if version is None:
-                self._handle = self._current = None
+        with self._disk():
+            handle = open_newest(self.folder)
+            if handle is None:
+                self._current = None
                 return None
-            self._handle = self._reopened(version)
-        self._refuse_foreign_features(self._handle)
-        self._install(self._snapshot_of(self._handle))
-        # Commits since the last checkpoint are not known here; a little early does no harm.
-        self._checkpointed = self._known().version - self._known().version % _CHECKPOINT_EVERY
-        self._vacuumed = self._known().version - self._known().version % _VACUUM_EVERY
-        return self._current
+            current = self._snapshot_of(handle)
+            found = deltalog.listing(self.folder)
+        self._epoch = self._history(current).epoch() if current.version > self._recovered else 0
+        self._log_length, self._checkpointed = len(found.entries), max(found.checkpoints, default=0)
+        self._swept = current.version
+        self._install(current)
+        return current
 
-    def records(self, *, after: int = -1) -> Iterator[tuple[int, UpdateRecord]]:
-        """(version, record) of the updates committed after a version, oldest first."""
-        return deltalog.records(self.folder, after=after)
+    def records(self, *, after: int = -1) -> list[tuple[int, UpdateRecord]]:
+        """(version, record) of the updates committed after a version, oldest first, as far as they are in the log."""
+        current = self.snapshot
+        return [] if current is None else self._history(current).oldest_first(after=after)
+
+    def history(self) -> History | None:
+        """All updates that the table has had; None while it has never been written."""
+        current = self.snapshot
+        return None if current is None else self._history(current)
 
     def revised_since(self, number: int) -> int | None:
         """From which time stamp on rows have been revised by updates after a number; None: none has been."""
-        records = self.records_since(number)
-        return min((record.revised_from for record in records if record.revised_from is not None), default=None)
+        current = self.snapshot
+        return None if current is None or current.number <= number else self._history(current).revised_since(number)
 
-    def records_since(self, number: int) -> Iterator[UpdateRecord]:
-        """The updates after a number, newest first."""
-        snapshot = self._current
-        if snapshot is not None and snapshot.number > number:
-            yield from deltalog.records_after(self.folder, snapshot.version, number)
+    def keys_left_since(self, number: int) -> bool:
+        """Whether keys may have left the table by updates after a number."""
+        current = self.snapshot
+        return current is not None and current.number > number and self._history(current).keys_left_since(number)
 
     def after(self, number: int) -> Snapshot | None:
         """The table as it was after the update of a number; None where no version of it is left whole."""
-        versions = {record.number: (version, record) for version, record in self.records()}
-        if number not in versions:
-            return None
-        version, record = versions[number]
-        snapshot = self._snapshot_of(self._reopened(version), record)
-        return snapshot if all((self.folder / file.path).exists() for file in snapshot.files) else None
+        current = self.snapshot
+        found = () if current is None else self._history(current).since(number - 1)
+        for version, record in found:
+            if record.number == number:
+                snapshot = self._snapshot_of(open_version(self.folder, version), record)
+                return snapshot if all(path.exists() for path in map(Path, snapshot.paths(snapshot.files))) else None
+        return None
 
     def as_of(self, freshness: int) -> Snapshot | None:
         """A version of exactly this freshness, where it is still at hand."""
-        for snapshot in reversed(self._recent):
-            if snapshot.freshness == freshness:
-                return snapshot
-        return None
+        return next((snapshot for snapshot in reversed(self._recent) if snapshot.freshness == freshness), None)
 
     def write(self, rows: pa.Table, *, number: int, partition_by: tuple[str, ...] = ()) -> list[DataFile]:
         """Write rows as Parquet, ready to be committed."""
@@ -143,7 +144,7 @@ class StoredTable:
             partition_values=partition_values,
             time_column=self.time_column,
         )
-        sync_files([self.folder / file.path])
+        sync_files([self.folder / file.path], under=self.folder)
         return file
 
     def discard(self, files: Iterable[DataFile]) -> None:
@@ -160,267 +161,176 @@ class StoredTable:
             self.folder, staging, number=number, partition_by=partition_by, time_column=self.time_column
         )
 
+    def require_fitting(self, change: Change) -> None:
+        """Refuse a change whose columns or partitions do not fit those of the table."""
+        schema_after(self.name, self.snapshot, change)
+
     def commit(self, change: Change) -> Snapshot:
-        """Make the change the next version, unless an update of this number has landed already."""
-        number = change.record.number
-        if self._landed(number):
-            return self._known()
-        schema = Schema.from_arrow(nullable(change.schema))
-        self._prepare_schema(change, schema)
-        try:
-            self._send(change, schema)
-        except DeltaError as error:
-            # The commit may have landed before the error: the log knows.
-            self.open()
-            if not self._landed(number):
-                raise StorageError(f"Update {number} of '{self.name}' could not be committed: {error}") from error
-            return self._known()
-        return self._advance(change)
+        """Make the change the next version, unless it is in the log already."""
+        current = self.snapshot
+        record = replace(change.record, writer=replace(change.record.writer, epoch=self.authority.epoch))
+        if current is not None and current.number >= record.number:
+            return self._landed_before(current, record)
+        return self._publish(updated(self.folder, current, replace(change, record=record)))
 
     def rewrite(self, *, add: tuple[DataFile, ...], remove: tuple[DataFile, ...], at: float) -> Snapshot:
         """Replace files by others with the same rows; the table's content and number stay."""
-        handle, current = self._opened(), self._known()
-        handle.create_write_transaction(
-            [*removed(remove, at, data_change=False), *added(add, data_change=False)],
-            "append",
-            handle.schema(),
-            list(current.partition_by),
-            commit_properties=CommitProperties(
-                custom_metadata={deltalog.METADATA_KEY: {"kind": "compaction"}},
-                max_commit_retries=0,
-                app_transactions=[Transaction(_APPLICATION, current.number)],
-            ),
-            post_commithook_properties=_NO_HOOKS,
-        )
-        return self._landed_snapshot(add, remove, current.record)
+        return self._publish(rewritten(self._known(), add=add, remove=remove, writer=self._writer(), at=at))
 
     def roll_back(self, number: int, *, at: float) -> None:
         """Undo what came after an update number: its companion in another table never landed."""
-        if self._current is None or not self._landed(number + 1):
+        current = self.snapshot
+        if current is None or current.number <= number:
             return
-        handle, current = self._opened(), self._current
-        properties = CommitProperties(
-            custom_metadata={deltalog.METADATA_KEY: {"kind": "rollback", "back_to": number}},
-            max_commit_retries=0,
-            app_transactions=[Transaction(_APPLICATION, number)],
-        )
-        undone = min(version for version, record in self.records() if record.number > number)
-        if undone > 0:
-            handle.restore(undone - 1, commit_properties=properties, post_commithook_properties=_NO_HOOKS)
-        if handle.version() == current.version:
-            # There was no table before, or no row came and went: all that is left to undo is the number.
-            gone = current.files if undone == 0 else ()
-            handle.create_write_transaction(
-                [*removed(gone, at)],
-                "append",
-                handle.schema(),
-                list(current.partition_by),
-                commit_properties=properties,
-                post_commithook_properties=_NO_HOOKS,
-            )
-        self._handle = self._reopened()
-        self._sync_log(self._handle.version())
+        *_, (undone, _) = self._history(current).since(number)
+        if undone == 0:
+            before = replace(current, files=(), record=None)
+        else:
+            before = self._snapshot_of(open_version(self.folder, undone - 1))
+            before = replace(before, files=tuple(self._described(file, current) for file in before.files))
+        self._publish(restored(current, before, number, writer=self._writer(), at=at))
         self._forget_recent(lambda snapshot: snapshot.number > number)
-        self._install(self._snapshot_of(self._handle))
 
-    def keep_house(self, retention: float) -> None:
-        """Take note of the last commit; every so many: a checkpoint, so that opening is quick, and a vacuum."""
-        version = self._opened().version()
-        if version - self._checkpointed >= _CHECKPOINT_EVERY:
+    def fence(self, epoch: int, *, at: float) -> None:
+        """Keep everybody with an older right to write from committing what they computed before this."""
+        while (current := self.snapshot) is not None and self._epoch < epoch:
+            # Another commit may come before it, as long as it is not there.
+            with suppress(ForeignCommitError):
+                self._publish(fenced(current, writer=Writer(epoch=epoch), at=at))
+
+    def keep_house(self, retention: float, *, at: float) -> None:
+        """Take note of the last commit; every so many: a checkpoint, so that opening is quick, and a sweep."""
+        version = self._known().version
+        if version - self._checkpointed >= max(_CHECKPOINT_EVERY, self._log_length // _ENTRIES_PER_COMMIT):
             self.checkpoint()
-        if version - self._vacuumed >= _VACUUM_EVERY:
-            self.vacuum(retention)
+            self._log_length = prune_log(self.folder, retention=retention, at=at)
+        if version - self._swept >= _SWEEP_EVERY or at - self._swept_at >= retention:
+            self.vacuum(retention, at=at)
 
     def checkpoint(self) -> None:
         """Write a checkpoint, so that opening the table does not replay the whole log."""
-        handle = self._opened()
-        handle.create_checkpoint()
-        self._checkpointed = handle.version()
-
-    def vacuum(self, retention: float) -> None:
-        """Delete files that no version younger than the retention (seconds) refers to."""
-        hours = max(1, round(retention / 3_600))
-        handle = self._opened()
-        handle.vacuum(
-            hours,
-            dry_run=False,
-            enforce_retention_duration=False,
-            post_commithook_properties=_NO_HOOKS,
-        )
-        handle.update_incremental()
-        self._vacuumed = handle.version()
-        self._forget_recent(lambda snapshot: any(not (self.folder / file.path).exists() for file in snapshot.files))
-
-    def _landed(self, number: int) -> bool:
-        if self._handle is None:
-            return False
-        landed = self._opened().transaction_version(_APPLICATION)
-        return landed is not None and landed >= number
-
-    def require_fitting(self, change: Change) -> None:
-        """Refuse a change whose columns do not fit those of the table."""
-        current = self._current
-        if current is None or change.replace_all:
-            return
-        known = {field.name: field for field in current.schema}
-        for field in nullable(change.schema):
-            old = known.get(field.name)
-            if old is not None and old.type != field.type:
-                raise StorageError(
-                    f"Column '{field.name}' of '{self.name}' is {old.type} in the table and {field.type} now.",
-                    way_out=f"Run `freshtide backfill {self.name}` to rebuild the table with the new type.",
-                )
-
-    def _prepare_schema(self, change: Change, schema: Schema) -> None:
-        self.require_fitting(change)
-        current = self._current
-        if current is None or change.replace_all:
-            return
-        added = [field for field in schema.fields if field.name not in current.schema.names]
-        if added:
-            self._add_columns(added)
-
-    def _add_columns(self, fields: list[Field]) -> None:
-        handle, current = self._opened(), self._known()
-        handle.alter.add_columns(fields, post_commithook_properties=_NO_HOOKS)
-        handle.update_incremental()
-        self._sync_log(handle.version())
-        self._install(self._snapshot_of(handle, current.record))
-
-    def _send(self, change: Change, schema: Schema) -> None:
-        properties = CommitProperties(
-            custom_metadata={deltalog.METADATA_KEY: change.record.to_metadata()},
-            max_commit_retries=0,
-            app_transactions=[Transaction(_APPLICATION, change.record.number)],
-        )
-        if self._handle is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            create_table_with_add_actions(
-                str(self.folder),
-                schema,
-                [*added(change.add)],
-                partition_by=list(change.partition_by),
-                name=self.name,
-                commit_properties=properties,
-                post_commithook_properties=_NO_HOOKS,
-            )
-            return
-        if change.replace_all and change.partition_by != self._known().partition_by:
-            self._repartition(change, schema, properties)
-            return
-        gone = () if change.replace_all else removed(change.remove, change.at)
-        handle = self._opened()
-        handle.create_write_transaction(
-            [*gone, *added(change.add)],
-            "overwrite" if change.replace_all else "append",
-            schema if change.replace_all else handle.schema(),
-            list(change.partition_by),
-            commit_properties=properties,
-            post_commithook_properties=_NO_HOOKS,
-        )
-
-    def _repartition(self, change: Change, schema: Schema, properties: CommitProperties) -> None:
-        """Replace the whole table, partition columns included, which a write to it would leave as they are."""
-        handle = self._opened()
-        version = handle.version()
-        handle.update_incremental()
-        if handle.version() != version:
-            raise DeltaError(f"version {version} is not the newest any more")
-        create_table_with_add_actions(
-            str(self.folder),
-            schema,
-            [*added(change.add)],
-            mode="overwrite",
-            partition_by=list(change.partition_by),
-            name=self.name,
-            commit_properties=properties,
-            post_commithook_properties=_NO_HOOKS,
-        )
-
-    def _advance(self, change: Change) -> Snapshot:
-        if self._current is None or change.replace_all:
-            self._handle = self._reopened()
-            self._sync_log(self._handle.version())
-            self._install(self._snapshot_of(self._handle, change.record))
-            return self._known()
-        return self._landed_snapshot(change.add, change.remove, change.record)
-
-    def _landed_snapshot(
-        self, add: tuple[DataFile, ...], remove: tuple[DataFile, ...], record: UpdateRecord | None
-    ) -> Snapshot:
-        """The snapshot after our own commit: the old one with the change applied, no log replay needed."""
         current = self._known()
-        # A commit without retries is the next version or none.
-        version = self._opened().version() + 1
-        self._is_behind = True
-        self._sync_log(version)
-        gone = {file.path for file in remove}
-        kept = tuple(file for file in current.files if file.path not in gone) if gone else current.files
-        self._install(
-            Snapshot(
-                folder=self.folder,
-                version=version,
-                schema=current.schema,
-                spark_schema=current.spark_schema,
-                partition_by=current.partition_by,
-                files=kept + add,
-                record=record,
-            )
-        )
-        return self._known()
+        self._require_right()
+        with self._disk():
+            write_checkpoint(current)
+        self._checkpointed = current.version
 
-    def _sync_log(self, version: int) -> None:
-        sync_files([deltalog.commit_path(self.folder, version)])
+    def vacuum(self, retention: float, *, at: float) -> None:
+        """Delete files that no version younger than the retention (seconds) refers to."""
+        current = self._known()
+        self._require_right()
+        with self._disk():
+            sweep(current, retention=retention, at=at)
+        self._swept, self._swept_at = current.version, at
+        self._forget_recent(lambda snapshot: any(not Path(path).exists() for path in snapshot.paths(snapshot.files)))
+
+    def _publish(self, transition: Transition) -> Snapshot:
+        """Commit, and know for certain whether that was done: whatever goes wrong, the log is asked."""
+        self._require_right()
+        entry, after = transition.entry, transition.after
+        try:
+            publish(self.folder, after.version, entry)
+        except BaseException as error:
+            self._is_unknown = True
+            if not isinstance(error, Exception):
+                raise
+            return self._settled(transition, error)
+        self._epoch = entry.writer.epoch
+        self._log_length += 1
+        self._install(after)
+        return after
+
+    def _settled(self, transition: Transition, error: Exception) -> Snapshot:
+        """What has become of a commit that something went wrong with."""
+        current, before = self.snapshot, transition.after.version - 1
+        nonce = transition.entry.writer.nonce
+        if current is not None and self._history(current).made_by(nonce, after=before):
+            return current
+        failed = f"{transition.what} of '{self.name}' could not be committed"
+        if isinstance(error, FileExistsError):
+            self._require_right()
+            raise ForeignCommitError(f"{failed}: another process has committed to it meanwhile.") from error
+        if isinstance(error, OSError):
+            raise DiskError(f"{failed}: {error}") from error
+        raise StorageError(f"{failed}: {error}") from error
+
+    def _landed_before(self, current: Snapshot, record: UpdateRecord) -> Snapshot:
+        """The table, if a commit that is to be made is in it, and not another of the same number."""
+        numbered = {landed.number: landed for _, landed in self._history(current).since(record.number - 1)}
+        landed = numbered.get(record.number)
+        if landed is not None and landed.writer.nonce == record.writer.nonce:
+            return current
+        self._require_right()
+        raise ForeignCommitError(
+            f"Update {record.number} of '{self.name}' could not be committed: it is at update {current.number} "
+            "already, and that one is another.",
+        )
+
+    def _require_right(self) -> None:
+        self.authority.require()
+        if self._epoch > self.authority.epoch:
+            raise LeaseLostError(
+                f"Another process writes '{self.name}': its right to do so has the number {self._epoch}, "
+                f"and that of this one is {self.authority.epoch}.",
+                way_out="Let one process alone run the warehouse.",
+            )
+
+    def _look_again(self) -> None:
+        """Read the log anew. What it says is forced to disk first: from now on it is believed."""
+        with self._looking_again:
+            if not self._is_unknown:
+                return
+            current = self.open()
+            if current is not None:
+                with self._disk():
+                    sync_files([deltalog.commit_path(self.folder, current.version)], under=self.folder)
+                    sync_names(self.folder.parent)
+            self._is_unknown = False
+
+    def _writer(self) -> Writer:
+        return Writer(epoch=self.authority.epoch)
+
+    def _described(self, file: DataFile, current: Snapshot) -> DataFile:
+        """A file of an earlier version; with its statistics, where it is to come into the table again."""
+        if any(there.path == file.path for there in current.files):
+            return file
+        return DataFile.describe(
+            self.folder, file.path, partition_values=file.partition_values, time_column=self.time_column
+        )
 
     def _install(self, snapshot: Snapshot) -> None:
-        if snapshot.record is not None and snapshot.record.revised_from is not None:
-            # Earlier versions lack rows that by their time stamps belong into them.
-            self._recent.clear()
+        revised = snapshot.record is not None and snapshot.record.revised_from is not None
+        # After a revision, earlier versions lack rows that by their time stamps belong into them.
+        earlier = () if revised else self._recent[1 - _RECENT_SNAPSHOTS :]
         self._current = snapshot
-        self._recent.append(snapshot)
+        self._recent = (*earlier, snapshot)
 
     def _forget_recent(self, is_gone: Callable[[Snapshot], bool]) -> None:
-        kept = [snapshot for snapshot in self._recent if not is_gone(snapshot)]
-        self._recent = deque(kept, maxlen=_RECENT_SNAPSHOTS)
+        self._recent = tuple(snapshot for snapshot in self._recent if not is_gone(snapshot))
 
     def _known(self) -> Snapshot:
-        assert self._current is not None, "a table is read before it was opened"
-        return self._current
+        snapshot = self.snapshot
+        assert snapshot is not None, "a table is changed before it was created"
+        return snapshot
 
-    def _opened(self) -> DeltaTable:
-        """The handle, caught up with our own commits: that takes as long as committing, so it waits until needed."""
-        assert self._handle is not None, "a table is changed before it was created"
-        if self._is_behind:
-            self._handle.update_incremental()
-            self._is_behind = False
-        return self._handle
+    def _history(self, snapshot: Snapshot) -> History:
+        return History(self.folder, snapshot.version)
 
-    def _reopened(self, version: int | None = None) -> DeltaTable:
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        """What the file system refuses is not the table's fault."""
         try:
-            return DeltaTable(self.folder, version=version)
-        except (DeltaError, OSError) as error:
-            raise StorageError(
-                f"The table '{self.name}' in {self.folder} cannot be opened: {error}",
-                way_out="Restore the folder from a backup, or move it away and run `freshtide backfill`.",
-            ) from error
-
-    def _refuse_foreign_features(self, handle: DeltaTable) -> None:
-        configuration = handle.metadata().configuration
-        for feature in _UNREADABLE_FEATURES:
-            if configuration.get(feature, "none").lower() not in {"none", "false"}:
-                raise StorageError(
-                    f"The table '{self.name}' uses {feature}: its Parquet files are not its content.",
-                    way_out="Switch the feature off and rewrite the table with the tool that set it.",
-                )
+            yield
+        except OSError as error:
+            raise DiskError(f"The table '{self.name}' in {self.folder} cannot be read or written: {error}") from error
 
     def _snapshot_of(self, handle: DeltaTable, record: UpdateRecord | None = None) -> Snapshot:
-        schema = handle.schema()
+        version = handle.version()
         return Snapshot(
             folder=self.folder,
-            version=handle.version(),
-            schema=pa.schema(schema),
-            spark_schema=schema.to_json(),
-            partition_by=tuple(handle.metadata().partition_columns),
+            version=version,
+            schema=pa.schema(handle.schema()),
+            declaration=Declaration.of(handle),
             files=data_files(handle, self.time_column),
-            record=record or deltalog.latest_record(self.folder, handle.version()),
+            record=record or History(self.folder, version).last(),
         )

@@ -102,9 +102,8 @@ class LatestViewMaintainer:
             return None
         seen = {source: record.sources.get(source, 0) for source in self._table.sources}
         for source, number in seen.items():
-            for later in self._source(source).stored.records_since(number):
-                if later.left or later.kind is UpdateKind.REBUILD:
-                    return None
+            if self._source(source).stored.keys_left_since(number):
+                return None
         return seen
 
     def _consumed(self) -> dict[str, int]:

@@ -1,0 +1,61 @@
+"""What one update does to a table, and what the table looks like afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from deltalake import Schema
+
+from freshtide.storage.errors import StorageError
+from freshtide.storage.records import UpdateRecord
+from freshtide.storage.schemas import nullable
+from freshtide.storage.snapshots import DataFile, Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one update does to a table."""
+
+    record: UpdateRecord
+    at: float
+    """The moment of the commit."""
+    schema: pa.Schema
+    partition_by: tuple[str, ...] = ()
+    add: tuple[DataFile, ...] = ()
+    remove: tuple[DataFile, ...] = ()
+    replace_all: bool = False
+    """Whether the added files are the whole new content, under a schema that may be another one."""
+
+    def leaves(self, current: Snapshot | None) -> tuple[DataFile, ...]:
+        """The files that are not part of the table any more."""
+        if current is None:
+            return ()
+        return current.files if self.replace_all else self.remove
+
+
+def schema_after(table: str, current: Snapshot | None, change: Change) -> Schema:
+    """The columns of a table after a change: those that it had, and those that are new."""
+    wanted = nullable(change.schema)
+    if current is None or change.replace_all:
+        return Schema.from_arrow(wanted)
+    _require_same_partitions(table, current, change)
+    known = {field.name: field for field in current.schema}
+    for field in wanted:
+        old = known.get(field.name)
+        if old is not None and old.type != field.type:
+            raise StorageError(
+                f"Column '{field.name}' of '{table}' is {old.type} in the table and {field.type} now.",
+                way_out=f"Run `freshtide backfill {table}` to rebuild the table with the new type.",
+            )
+    added = [field for field in wanted if field.name not in known]
+    return Schema.from_arrow(pa.schema([*current.schema, *added]))
+
+
+def _require_same_partitions(table: str, current: Snapshot, change: Change) -> None:
+    if change.add and change.partition_by != current.partition_by:
+        before, now = (", ".join(by) or "nothing" for by in (current.partition_by, change.partition_by))
+        raise StorageError(
+            f"'{table}' is partitioned by {before} on disk and by {now} now.",
+            way_out=f"Run `freshtide backfill {table}` to rebuild the table with the new partitions.",
+        )
