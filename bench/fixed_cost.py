@@ -36,7 +36,7 @@ _FEED, _TABLE = "readings_feed", "readings"
 
 # Functions whose time adds up to an update, as cProfile names them: (file, function) -> what it is.
 _STAGES = {
-    ("ingest.py", "read_batch"): "reading the file, declaring it to Spark (py4j)",
+    ("ingest.py", "read"): "reading the file, declaring it to Spark (py4j)",
     ("queries.py", "evaluate"): "analysing the table's query",
     ("collecting.py", "collected"): "Spark: planning and parsing, Arrow to Python",
     ("parquet.py", "write_arrow"): "writing Parquet, fsync",

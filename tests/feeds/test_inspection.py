@@ -92,7 +92,6 @@ def test_multiline_records_are_counted_as_records(tmp_path: Path) -> None:
     [
         '"a, b",2024-05-01,1',
         '"a "" , b",2024-05-01,1',
-        '"a \\", b",2024-05-01,1',
         "C:\\dir\\,2024-05-01,1",
         '"C:\\dir\\\\",2024-05-01,"1"',
         'say "a" b,"2024-05-01",1',
@@ -102,6 +101,12 @@ def test_multiline_records_are_counted_as_records(tmp_path: Path) -> None:
 def test_the_time_is_found_behind_quotes_escapes_and_backslashes(tmp_path: Path, line: str) -> None:
     path = put(tmp_path / "a.csv", f"host,time,load\n{line}\nshort\n,never,1\n")
     assert inspected(path).timestamp == parse_instant("2024-05-01")
+
+
+def test_a_backslash_escapes_a_quote_where_the_feed_says_so(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", 'host,time,load\n"a \\", b",2024-05-01,1\n')
+    assert inspected(path, escape="\\").timestamp == parse_instant("2024-05-01")
+    assert inspected(path).timestamp is None
 
 
 def test_other_delimiters_and_quotes_are_understood(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def naive_count(text: str) -> int:
 @given(st.lists(st.tuples(CELL, LINE_END)), CELL, st.booleans())
 def test_rows_are_the_lines_that_are_not_blank(lines: list[tuple[str, str]], last: str, header: bool) -> None:
     text = "".join(line + end for line, end in lines) + last
-    text = text.removeprefix("\ufeff")
+    text = text.removeprefix("\ufeff").replace("\0", "0")  # which no name may hold
     found = inspected("a.csv", text, header=header, timestamp_from=TimestampFrom.MODIFIED)
     assert found.rows == max(0, naive_count(text) - header)
 

@@ -41,6 +41,26 @@ def test_a_row_that_is_there_twice_is_noticed_as_well(shop: Shop) -> None:
     assert count.unaccounted == -1
 
 
+@pytest.mark.parametrize(
+    ("counts", "rejects", "fault"),
+    [
+        ({"read": 10, "loaded": 9}, 0, "1 rows were left out, and the query leaves none out"),
+        ({"read": 10, "loaded": 9, "rejected": 2}, 2, "1 rows more than were given to the query came out of it"),
+        ({"read": 9, "loaded": 9}, 0, "10 rows arrived, and 9 are read by Spark"),
+        ({"read": 10, "loaded": 8, "rejected": 2}, 1, "2 rows rejected, and 1 are among the rejects"),
+    ],
+)
+def test_a_number_that_cannot_be_is_told(shop: Shop, counts: dict[str, int], rejects: int, fault: str) -> None:
+    file = shop.arrives("orders", "/in/1", 0.0, rows=10)
+    shop.catalog.files.mark_loaded("orders", [file.id], 1)
+    shop.is_fresh("orders", 0.0, counts=counts)
+    shop.stores("orders", 9)
+    if rejects:
+        shop.stores("orders__rejects", rejects)
+    (count,) = count_rows(shop.project, shop.catalog, shop.store, ("orders",))
+    assert fault in count.faults
+
+
 def test_a_table_that_was_never_loaded_counts_nothing(shop: Shop) -> None:
     shop.arrives("clicks", "/in/1", 0.0, rows=10)
     (count,) = count_rows(shop.project, shop.catalog, shop.store, ("clicks",))

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
 from freshtide.core.tables import Column, Feed, FileFormat
-from freshtide.feeds import admit, record_lines
+from freshtide.feeds import admit, holds_odd_lines, nanosecond_columns, record_lines
 from freshtide.spark import SparkSession
-from freshtide.spark.ingest import read_batch
+from freshtide.spark.contents import Contents
+from freshtide.spark.ingest import FeedReader
 from tests.feeds.samples import NOW, MemoryLedger, make_feed, put, settled
 
 COLUMNS = (
@@ -24,6 +25,12 @@ COLUMNS = (
     Column(name="host", type="string"),
     Column(name="load", type="double"),
     Column(name="it's", type="int"),
+)
+CONTENTS = Contents(
+    record_lines=record_lines,
+    holds_odd_lines=holds_odd_lines,
+    nanosecond_columns=nanosecond_columns,
+    watched=lambda _: lambda: None,
 )
 AT = "2026-01-01T00:00:01Z"
 HEADER = "time,host,load,it's\n"
@@ -41,8 +48,9 @@ def arrived(feed: Feed, path: Path) -> FeedFile:
 
 def rows(session: SparkSession, feed: Feed, files: list[FeedFile], *, handed: bool) -> list[str]:
     items = [LoadItem(file=file, late_upto=None) for file in files]
-    given = record_lines if handed else None
-    batch = read_batch(session, feed, (), items, judge_late=False, with_files=False, record_lines=given)
+    reader = FeedReader(session=session, feed=feed, extra=(), contents=CONTENTS)
+    batch = reader.read(items, judge=False, with_files=False, handed=handed)
+    assert (batch.lines is not None) == handed
     return sorted(map(repr, batch.good().as_frame().collect()))
 
 

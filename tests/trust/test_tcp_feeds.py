@@ -146,12 +146,13 @@ def test_an_open_connection_does_not_keep_a_single_pass_from_ending(shop: Shop) 
     assert newest(shop) == {"a": 1}
 
 
-def test_the_doctor_tells_of_a_feed_that_everybody_may_send_to(tmp_path: Path) -> None:
+def test_the_doctor_tells_of_a_feed_that_everybody_may_send_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "feeds").mkdir()
     (tmp_path / "freshtide.yml").write_text("name: ticks\n")
     rest = "schema: {ts: timestamp, k: string}\ntime_column: ts\n"
     (tmp_path / "feeds" / "open.yml").write_text(f"listen: 0.0.0.0:9109\n{rest}")
-    (tmp_path / "feeds" / "closed.yml").write_text(f"listen: 0.0.0.0:9110\nsecret: s3cret\n{rest}")
+    monkeypatch.setenv("TICKS_SECRET", "open sesame")
+    (tmp_path / "feeds" / "closed.yml").write_text(f"listen: 0.0.0.0:9110\nsecret: ${{TICKS_SECRET}}\n{rest}")
     (tmp_path / "feeds" / "local.yml").write_text(f"listen: 9111\n{rest}")
     (tmp_path / "tables").mkdir()
     table = "CREATE STREAMING TABLE {0}s TBLPROPERTIES ('update_key' = 'k') AS SELECT * FROM STREAM {0};\n"

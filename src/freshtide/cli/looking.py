@@ -78,8 +78,12 @@ def status(
         _print_status(now, bounds, healths.values())
     if svg is not None:
         console.save_svg(str(svg), title=f"freshtide status · {now.name}")
-    if any(count.unaccounted for count in counted):
+    unexplained = [count for count in counted if count.unaccounted or count.faults]
+    if unexplained:
         errors.print("[red]Rows are unaccounted for.[/red] If a run is going on, ask again when it is idle.")
+        for count in unexplained:
+            errors.print(f"  {escape(count.table)}: {'; '.join(count.faults)}", soft_wrap=True)
+        errors.print("If it stays so, `freshtide backfill` loads a table anew from its files.")
         raise typer.Exit(1)
 
 

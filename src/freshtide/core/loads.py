@@ -51,6 +51,14 @@ class Promise:
     punctuation: float | None
 
 
+def latest_allowed(feed: Feed, file: FeedFile) -> int | None:
+    """The newest time that a row of the file may bear: it was not written long after it arrived. None: any.
+
+    It hangs on the file alone, so that a row is judged alike in whatever company and however often it is loaded.
+    """
+    return None if feed.future_limit is None else micros(file.arrived_at + feed.future_limit)
+
+
 def plan_load(
     feed: Feed,
     pending: Iterable[FeedFile],

@@ -99,6 +99,8 @@ class Feed:
     what comes out of order all the same is taken in (with punctuation: only that says what is late)."""
     punctuation: str | None = None
     """A glob for punctuation files, which hold one timestamp: nothing older will arrive."""
+    future_limit: float | None = 3_600.0
+    """How far beyond its arrival the time of a row, or the time stamp of a file, may lie. None: any distance."""
     period: float | None = None
     phase: float | None = None
     """An instant: any of those by which, one period after the other, a file is there."""
@@ -116,7 +118,8 @@ class Feed:
     header: bool = True
     delimiter: str = ","
     quote: str = '"'
-    escape: str = "\\"
+    escape: str = '"'
+    """What stands before a quote within quotes: by RFC 4180 another quote."""
     multiline: bool = False
     encoding: str = "utf-8"
     null_value: str = ""
@@ -199,6 +202,10 @@ class Table:
     exact_time: bool = True
     """Whether a row stamped t appears as soon as the sources have reached t, and never later."""
     partition_by: tuple[str, ...] = ()
+    partitioned_as_fed: tuple[str, ...] = ()
+    """Base tables: those columns of `partition_by` that the query passes on as they are in the feed."""
+    row_for_row: bool = False
+    """Base tables: whether the query is known to make exactly one row of each row that it is given."""
     update_group: str | None = None
     """The name it shares with the tables that are updated together with it."""
     flow: str | None = None

@@ -57,7 +57,7 @@ def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | Non
             f"{path} {standing} in feed '{feed.name}': there is nothing to retry.",
             way_out="Quarantined files are listed by `freshtide feeds`.",
         )
-    settled = _as_it_lies(feed, path, disk or LocalDisk())
+    settled = _as_it_lies(feed, path, disk or LocalDisk(), now)
     found = examine(feed, settled)
     if found.sha256 != known.sha256 and ledger.loaded_paths(feed.name, [path]):
         raise OtherContentError(
@@ -69,7 +69,7 @@ def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | Non
 
 def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
     """Take a file as it is now, whatever was registered under its name, because the user says so."""
-    settled = _as_it_lies(feed, path, disk or LocalDisk())
+    settled = _as_it_lies(feed, path, disk or LocalDisk(), now)
     if settled.is_punctuation:
         raise OtherContentError(
             f"{path} is punctuation: what it has promised stays promised.", way_out="Each promise is a new file."
@@ -86,7 +86,7 @@ def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | No
     return judged
 
 
-def _as_it_lies(feed: Feed, path: str, disk: Disk) -> SettledFile:
+def _as_it_lies(feed: Feed, path: str, disk: Disk, now: float) -> SettledFile:
     try:
         seen = disk.look(path)
     except FileNotFoundError:
@@ -99,6 +99,7 @@ def _as_it_lies(feed: Feed, path: str, disk: Disk) -> SettledFile:
         size=seen.st_size,
         modified_ns=seen.st_mtime_ns,
         is_punctuation=is_punctuation(feed, path),
+        seen_at=now,
     )
 
 
@@ -154,12 +155,9 @@ def column_fault(feed: Feed, columns: tuple[str, ...] | None) -> str | None:
     """What is wrong with the columns that a file names itself; None where nothing is."""
     if columns is None:
         return None
-    declared = feed.column_names
-    # Spark does not tell names apart by case.
-    doubled = [name for name, count in Counter(map(str.lower, columns)).items() if count > 1]
-    if doubled and feed.format is not FileFormat.JSON:
-        return f"The file names columns twice: {_listed(doubled)}. Mend the file, then `freshtide feeds retry`."
-    is_json = feed.format is FileFormat.JSON
+    if misnamed := _misnamed(feed, columns):
+        return f"The file {misnamed}. Mend the file, then `freshtide feeds retry`."
+    declared, is_json = feed.column_names, feed.format is FileFormat.JSON
     if not is_json and feed.time_column not in columns:
         return (
             f"The file lacks the time column '{feed.time_column}' (it has {_listed(columns)}). "
@@ -176,6 +174,25 @@ def column_fault(feed: Feed, columns: tuple[str, ...] | None) -> str | None:
         f"The file has other columns than feed '{feed.name}' declares: it {' and '.join(differences)}. "
         "Set `on_schema_change: evolve` or mend the file, then `freshtide feeds retry`."
     )
+
+
+def _misnamed(feed: Feed, columns: tuple[str, ...]) -> str | None:
+    """What is wrong with names: Spark does not tell them apart by case.
+
+    A column without a name is none: a delimiter at the end of a header makes one. Keys of JSON that no column is to be
+    made of may be what they like.
+    """
+    if feed.format is FileFormat.JSON and feed.on_schema_change is not SchemaChange.EVOLVE:
+        return None
+    named = Counter(name.lower() for name in columns if name.strip())
+    doubled = [name for name, count in named.items() if count > 1]
+    if doubled:
+        return f"names columns twice: {_listed(doubled)}"
+    spelt = {name.lower(): name for name in feed.column_names}
+    otherwise = [name for name in columns if spelt.get(name.lower(), name) != name]
+    if otherwise and feed.on_schema_change is SchemaChange.EVOLVE:
+        return f"spells {_listed(otherwise)} otherwise than feed '{feed.name}' does, and case alone makes no column"
+    return None
 
 
 def _changed_in_place(settled: SettledFile) -> str:

@@ -23,8 +23,10 @@ class Content:
 class LatestTime:
     """The largest of the times that can be read; the others are for the loader to reject."""
 
-    def __init__(self, time_format: str | None) -> None:
+    def __init__(self, time_format: str | None, *, upto: float | None = None) -> None:
+        """Times after `upto` are of the future, and no more to be relied on than what is no time."""
         self._parse = parser(time_format)
+        self._upto = upto
         self._is_iso = time_format is None
         self.instant: float | None = None
 
@@ -41,10 +43,12 @@ class LatestTime:
             any(self._see_one(text_of(field)) for field in group)
 
     def _see_one(self, value: str) -> bool:
-        """Whether the value is a time."""
+        """Whether the value is a time that counts."""
         try:
             instant = self._parse(value)
         except (ValueError, OverflowError):
+            return False
+        if self._upto is not None and instant > self._upto:
             return False
         if self.instant is None or instant > self.instant:
             self.instant = instant

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from freshtide.core.durations import format_duration
 from freshtide.core.errors import FreshtideError, TimestampError
-from freshtide.core.instants import parse_instant, seconds
+from freshtide.core.instants import format_instant, parse_instant, seconds
 from freshtide.core.tables import Feed, FileFormat, TimestampFrom
 from freshtide.feeds.content import Content, LatestTime
 from freshtide.feeds.csvfiles import read_csv
@@ -22,6 +24,8 @@ from freshtide.feeds.timeformats import check_time_format
 from freshtide.feeds.watching import SettledFile
 
 _LONGEST_PUNCTUATION = 1_024
+# Half of a surrogate pair, which is no text, and what no database takes.
+_NOT_IN_NAMES = re.compile("[\ud800-\udfff\0]")
 # By the names that Spark knows them by.
 _UTF8 = "utf-8"
 _NARROW = ("us-ascii", "iso-8859-1")
@@ -49,6 +53,7 @@ def inspect(feed: Feed, settled: SettledFile) -> Inspection:
     """Read a settled file once. An UnreadableFileError says what is wrong with it, and carries its hash."""
     with _opened(settled) as raw:
         content, timestamp = _read_punctuation(raw) if settled.is_punctuation else _read_data(feed, settled, raw)
+        _require_present(feed, settled, timestamp)
         sha256, signature = raw.sha256(), raw.signature
     if signature != (settled.size, settled.modified_ns):
         # Without a hash: a mixture of two states must not be taken for the content that settles later.
@@ -65,6 +70,33 @@ def inspect(feed: Feed, settled: SettledFile) -> Inspection:
         timestamp=timestamp,
         unpacked=content.unpacked,
     )
+
+
+def _require_present(feed: Feed, settled: SettledFile, timestamp: float | None) -> None:
+    """A time stamp of the future would say that the table is complete up to a time that has not come."""
+    upto = _latest_allowed(feed, settled)
+    if timestamp is None or upto is None or timestamp <= upto:
+        return
+    place = "punctuation" if settled.is_punctuation else f"{feed.timestamp_from} (timestamp: {feed.timestamp_from})"
+    raise UnreadableFileError(
+        f"By its {place} the file is of {_told(timestamp)}, which is more than "
+        f"{format_duration(feed.future_limit or 0.0)} after it came.",
+        way_out="Mend it, or set the feed's `future_limit`.",
+    )
+
+
+def _latest_allowed(feed: Feed, settled: SettledFile) -> float | None:
+    """The newest time that is not of the future."""
+    if feed.future_limit is None or settled.seen_at is None:
+        return None
+    return settled.seen_at + feed.future_limit
+
+
+def _told(timestamp: float) -> str:
+    try:
+        return format_instant(timestamp)
+    except (OverflowError, ValueError):
+        return f"{timestamp:.0f} seconds after 1970"
 
 
 def read_punctuation(path: str | Path) -> float:
@@ -136,9 +168,20 @@ def _read_data(feed: Feed, settled: SettledFile, raw: RawFile) -> tuple[Content,
     is_named = feed.timestamp_from is TimestampFrom.NAME
     named = name_pattern(feed.name_pattern).timestamp(raw.name) if is_named else None
     content = _content(feed, settled, raw)
+    _require_text(content.columns or ())
     if feed.timestamp_from is TimestampFrom.MODIFIED:
         return content, seconds(settled.modified_ns // 1_000)
     return content, named if is_named else content.latest
+
+
+def _require_text(names: Iterable[str]) -> None:
+    """A column must have a name that can be written down."""
+    for name in names:
+        if _NOT_IN_NAMES.search(name):
+            raise UnreadableFileError(
+                f"A column has a name that cannot be stored: {ascii(name)[:80]}.",
+                way_out="Mend the file: names are text.",
+            )
 
 
 def _content(feed: Feed, settled: SettledFile, raw: RawFile) -> Content:
@@ -149,8 +192,8 @@ def _content(feed: Feed, settled: SettledFile, raw: RawFile) -> Content:
             head = head or chunk[:4]
             tail = (tail + chunk[-4:])[-4:]
         check_magic(settled.size, head, tail)
-        return read_parquet(feed, settled.path, with_latest=with_latest)
-    latest = LatestTime(feed.time_format) if with_latest else None
+        return read_parquet(feed, settled.path, with_latest=with_latest, upto=_latest_allowed(feed, settled))
+    latest = LatestTime(feed.time_format, upto=_latest_allowed(feed, settled)) if with_latest else None
     read = read_csv if feed.format is FileFormat.CSV else read_json
     limits = limits_of(feed, packed=settled.size if raw.name.endswith(".gz") else None)
     raw.hold_to(limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from freshtide.core.tables import Feed
@@ -10,7 +11,10 @@ from freshtide.feeds.content import Content, LatestTime
 from freshtide.feeds.rawfiles import RawFile, line_blocks
 
 _LOOKED_AT_FOR_COLUMNS = 1_000
-_BLANK = b" \t\r\n\v\f"
+_BLANK = b" \t\r\n"
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"')
+# An array, something after the end of an object, or two objects with a comma between them.
+_ODD = re.compile(rb"^[ \t]*\[|\}[ \t]*[^\s,}\]]|^[^\[\n]*\},[ \t]*\{", re.MULTILINE)
 
 
 def read_json(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
@@ -25,6 +29,19 @@ def read_json(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
             latest.see(text for line in lines if (text := _time(feed, _record(line))) is not None)
         rows += len(lines)
     return Content(rows=rows, columns=tuple(columns) if rows else None, latest=latest.instant if latest else None)
+
+
+def holds_odd_lines(feed: Feed, raw: RawFile) -> bool:
+    """Whether a line may hold something else than one object, or more than that.
+
+    Spark's reader makes as many rows of an array as it has elements, and reads no further than to the end of an object.
+    """
+    for lines in line_blocks(raw, feed.encoding):
+        if _ODD.search(b"\n".join(lines)) and any(
+            _ODD.search(line) and _ODD.search(_TEXT.sub(b'""', line)) for line in lines
+        ):
+            return True
+    return False
 
 
 def _record(line: bytes) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,15 @@ _TO_MICROS: dict[str, Callable[[int], int]] = {
 _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 
 
-def read_parquet(feed: Feed, path: str, *, with_latest: bool) -> Content:
-    """Rows and columns, and the largest time if it is wanted."""
+def read_parquet(feed: Feed, path: str, *, with_latest: bool, upto: float | None = None) -> Content:
+    """Rows and columns, and the largest time up to a moment if it is wanted."""
     try:
         with pq.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
             rows, unpacked = file.metadata.num_rows, _unpacked(file.metadata)
             limits_of(feed, packed=Path(path).stat().st_size).check(size=unpacked, rows=rows)
             wanted = with_latest and names.count(feed.time_column) == 1
-            latest = _latest(feed, file) if wanted else None
+            latest = _latest(_Times(feed=feed, upto=upto), file) if wanted else None
             return Content(rows=rows, columns=names, latest=latest, unpacked=unpacked)
     except (pa.ArrowException, OSError) as error:
         # What Arrow makes of broken content is an OSError as well, but without a number.
@@ -54,6 +55,20 @@ def _unpacked(metadata: Any) -> int:
     return max(stored, values * _BYTES_PER_VALUE)
 
 
+def nanosecond_columns(path: str) -> frozenset[str]:
+    """Columns with times in nanoseconds; none where the file cannot be read, which whoever reads it will find out."""
+    try:
+        schema = pq.read_metadata(path).schema
+    except (pa.ArrowException, OSError):
+        return frozenset()
+    columns = [schema.column(place) for place in range(len(schema))]
+    return frozenset(
+        column.name
+        for column in columns
+        if column.path == column.name and json.loads(column.logical_type.to_json()).get("timeUnit") == "nanoseconds"
+    )
+
+
 def check_magic(size: int, head: bytes, tail: bytes) -> None:
     """Say in plain words what is wrong with the commonest kinds of files that are no Parquet."""
     if size == 0:
@@ -66,21 +81,47 @@ def check_magic(size: int, head: bytes, tail: bytes) -> None:
         )
 
 
-def _latest(feed: Feed, file: pq.ParquetFile) -> float | None:
-    from_footer = _latest_of_statistics(feed, file.metadata)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Times:
+    """Numbers as instants; None for those that are no time, or of the future."""
+
+    feed: Feed
+    upto: float | None
+
+    def instant(self, whole_micros: int) -> float | None:
+        try:
+            return self._counted(instant_of(whole_micros))
+        except ValueError:
+            return None
+
+    def epoch(self, value: float) -> float | None:
+        time_format = self.feed.time_format
+        if time_format is None or not is_epoch(time_format):
+            return None
+        try:
+            return self._counted(epoch_instant(value, time_format))
+        except ValueError:
+            return None
+
+    def _counted(self, instant: float) -> float | None:
+        return instant if self.upto is None or instant <= self.upto else None
+
+
+def _latest(times: _Times, file: pq.ParquetFile) -> float | None:
+    from_footer = _latest_of_statistics(times, file.metadata)
     if from_footer is not None:
         return max(from_footer, default=None)
-    batches = file.iter_batches(batch_size=65_536, columns=[feed.time_column])
-    return _largest(_latest_of(feed, batch.column(0)) for batch in batches)
+    batches = file.iter_batches(batch_size=65_536, columns=[times.feed.time_column])
+    return _largest(_latest_of(times, batch.column(0)) for batch in batches)
 
 
-def _latest_of_statistics(feed: Feed, metadata: Any) -> list[float] | None:
+def _latest_of_statistics(times: _Times, metadata: Any) -> list[float] | None:
     """The largest time of each row group; None where the footer does not tell for all of them."""
     paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    if feed.time_column not in paths:
+    if times.feed.time_column not in paths:
         return None
-    index = paths.index(feed.time_column)
-    instant = _stored_as(feed, metadata.schema.column(index))
+    index = paths.index(times.feed.time_column)
+    instant = _stored_as(times, metadata.schema.column(index))
     if instant is None:
         return None
     found: list[float] = []
@@ -98,34 +139,34 @@ def _latest_of_statistics(feed: Feed, metadata: Any) -> list[float] | None:
     return found
 
 
-def _stored_as(feed: Feed, column: Any) -> Callable[[int], float | None] | None:
+def _stored_as(times: _Times, column: Any) -> Callable[[int], float | None] | None:
     """How a stored number becomes an instant; None where the statistics are no numbers to rely on."""
     logical = json.loads(column.logical_type.to_json())
     kind = logical.get("Type")
     if kind == "Timestamp" and logical.get("timeUnit") in _UNITS:
         to_micros = _TO_MICROS[_UNITS[logical["timeUnit"]]]
-        return lambda value: _instant(to_micros(value))
+        return lambda value: times.instant(to_micros(value))
     if kind == "Date":
-        return lambda value: _instant(value * _MICROS_PER_DAY)
-    if column.physical_type in ("INT32", "INT64") and kind in ("None", "Int") and is_epoch(feed.time_format):
-        return lambda value: _epoch(feed, value)
+        return lambda value: times.instant(value * _MICROS_PER_DAY)
+    if column.physical_type in ("INT32", "INT64") and kind in ("None", "Int") and is_epoch(times.feed.time_format):
+        return times.epoch
     return None
 
 
-def _latest_of(feed: Feed, values: pa.Array) -> float | None:
+def _latest_of(times: _Times, values: pa.Array) -> float | None:
     kind = values.type
     if pa.types.is_dictionary(kind):
-        return _latest_of(feed, values.dictionary_decode())
+        return _latest_of(times, values.dictionary_decode())
     if pa.types.is_timestamp(kind):
         to_micros = _TO_MICROS[kind.unit]
-        return _largest_of(values.cast(pa.int64()), lambda value: _instant(to_micros(value)))
+        return _largest_of(values.cast(pa.int64()), lambda value: times.instant(to_micros(value)))
     if pa.types.is_date(kind):
         days = values.cast(pa.date32()).cast(pa.int32())
-        return _largest_of(days, lambda value: _instant(value * _MICROS_PER_DAY))
+        return _largest_of(days, lambda value: times.instant(value * _MICROS_PER_DAY))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _largest_of(values, lambda value: _epoch(feed, value))
+        return _largest_of(values, times.epoch)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _latest_text(feed, values.drop_null().unique().to_pylist())
+        return _latest_text(times, values.drop_null().unique().to_pylist())
     return None
 
 
@@ -144,26 +185,10 @@ def _largest(instants: Iterable[float | None]) -> float | None:
     return max((instant for instant in instants if instant is not None), default=None)
 
 
-def _latest_text(feed: Feed, texts: list[str]) -> float | None:
-    latest = LatestTime(feed.time_format)
+def _latest_text(times: _Times, texts: list[str]) -> float | None:
+    latest = LatestTime(times.feed.time_format, upto=times.upto)
     latest.see(texts)
     return latest.instant
-
-
-def _epoch(feed: Feed, value: float) -> float | None:
-    if feed.time_format is None or not is_epoch(feed.time_format):
-        return None
-    try:
-        return epoch_instant(value, feed.time_format)
-    except ValueError:
-        return None
-
-
-def _instant(whole_micros: int) -> float | None:
-    try:
-        return instant_of(whole_micros)
-    except ValueError:
-        return None
 
 
 def _first_line(error: BaseException) -> str:

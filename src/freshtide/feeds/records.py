@@ -1,10 +1,10 @@
-"""The records of a text file as lines, for whoever parses them."""
+"""What is to be known of a file's records before they are parsed."""
 
 from __future__ import annotations
 
 from freshtide.core.files import FeedFile
 from freshtide.core.tables import Feed, FileFormat
-from freshtide.feeds import csvfiles
+from freshtide.feeds import csvfiles, jsonfiles, parquetfiles
 from freshtide.feeds.errors import UnreadableFileError, VanishedFileError
 from freshtide.feeds.rawfiles import RawFile
 
@@ -24,3 +24,17 @@ def record_lines(feed: Feed, file: FeedFile) -> list[bytes] | None:
             return lines if raw.sha256() == file.sha256 else None
     except (UnreadableFileError, VanishedFileError):
         return None
+
+
+def holds_odd_lines(feed: Feed, file: FeedFile) -> bool:
+    """Whether a JSON file has lines that are not one object each; False where it cannot be read any more."""
+    try:
+        with RawFile(file.path) as raw:
+            return jsonfiles.holds_odd_lines(feed, raw)
+    except (UnreadableFileError, VanishedFileError):
+        return False
+
+
+def nanosecond_columns(file: FeedFile) -> frozenset[str]:
+    """The columns of a Parquet file with times in nanoseconds."""
+    return parquetfiles.nanosecond_columns(file.path)

@@ -35,6 +35,8 @@ class SettledFile:
     size: int
     modified_ns: int
     is_punctuation: bool = False
+    seen_at: float | None = field(default=None, compare=False)
+    """When it was seen to be complete; None where nobody said: then its times may be any."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -286,7 +288,7 @@ class FolderWatcher:
             return None
         is_punctuation = file.role is Role.PUNCTUATION
         size, modified_ns = signature
-        settled = SettledFile(path=path, size=size, modified_ns=modified_ns, is_punctuation=is_punctuation)
+        settled = SettledFile(path=path, size=size, modified_ns=modified_ns, is_punctuation=is_punctuation, seen_at=now)
         return settled if is_news else None
 
     def _leads_out(self, path: str) -> bool:

@@ -1,13 +1,16 @@
 """The proof that no row is lost.
 
-Arrived = in the table + rejected + late + superseded + left out by the query or by a flow.
+Arrived = in the table + rejected + late + superseded + left out by the query or by a flow. Each of these is counted in
+two ways: on arrival and by Spark, by the updates and in the Delta logs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from freshtide.catalog import Catalog
+from freshtide.core.tables import SqlQuery
 from freshtide.project import Project
 from freshtide.storage import Store
 
@@ -16,26 +19,33 @@ from freshtide.storage import Store
 class RowCount:
     """The rows of a base table's files and where they are.
 
-    `arrived` was counted when the files arrived, before Spark saw them; `table`, `rejects` and `late` are what the
-    Delta logs hold now. Only `filtered` and `diverted` are taken from the updates' own counting.
+    `arrived` was counted when the files arrived, before Spark saw them; `in_table`, `in_rejects` and `in_late` are what
+    the Delta logs hold now. The others are taken from the updates' own counting.
     """
 
     table: str
     files: int
     arrived: int
+    read: int
+    """What Spark has read of the same files."""
     in_table: int
     in_rejects: int
     in_late: int
     filtered: int
+    """What the query was given and left out. Of a function only what it left out beyond what it added is known."""
+    multiplied: int = 0
+    """Rows that a function has made beyond those that it was given."""
     diverted: int = 0
     """What the flow that loads the table took in and did not write to it; less than none where it made more rows."""
     superseded: int = 0
     """Rows of an update table that newer ones of their keys took the place of, on their way or in the table."""
+    faults: tuple[str, ...] = ()
+    """What cannot be explained, in words."""
 
     @property
     def unaccounted(self) -> int:
         found = self.in_table + self.in_rejects + self.in_late
-        return self.arrived - found - self.filtered - self.diverted - self.superseded
+        return self.arrived - found - self.filtered + self.multiplied - self.diverted - self.superseded
 
 
 def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[str, ...]) -> list[RowCount]:
@@ -47,23 +57,61 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
         if table.feed is None or project.feeds[table.feed].stream is not None:
             continue  # Single rows are counted by nobody before they are taken in.
         files, arrived = catalog.files.expected_rows(name)
-        counts = rows[name].counts if name in rows else {}
-        superseded = counts.get("superseded", 0) + counts.get("replaced", 0)
-        accounted = superseded + sum(counts.get(part, 0) for part in ("loaded", "diverted", "rejected", "late"))
+        counted = rows[name].counts if name in rows else {}
+        said = {part: counted.get(part, 0) for part in ("loaded", "rejected", "late", "diverted", "read")}
+        held = {
+            "loaded": _stored(store, name),
+            "rejected": _stored(store, f"{name}__rejects"),
+            "late": _stored(store, f"{name}__late"),
+        }
+        superseded = counted.get("superseded", 0) + counted.get("replaced", 0)
+        left_out = said["read"] - superseded - sum(said[part] for part in (*held, "diverted"))
+        multiplied = 0 if isinstance(table.query, SqlQuery) else max(0, -left_out)
+        filtered = left_out + multiplied
         found.append(
             RowCount(
                 table=name,
                 files=files,
                 arrived=arrived,
-                in_table=_stored(store, name),
-                in_rejects=_stored(store, f"{name}__rejects"),
-                in_late=_stored(store, f"{name}__late"),
-                filtered=counts.get("read", 0) - accounted,
-                diverted=counts.get("diverted", 0),
+                read=said["read"],
+                in_table=held["loaded"],
+                in_rejects=held["rejected"],
+                in_late=held["late"],
+                filtered=filtered,
+                multiplied=multiplied,
+                diverted=said["diverted"],
                 superseded=superseded,
+                faults=(
+                    *_differences({"arrived": arrived, **said}, {"arrived": said["read"], **held}),
+                    *_impossible(filtered, keeps_all=table.row_for_row),
+                ),
             )
         )
     return found
+
+
+def _differences(counted: Mapping[str, int], found: Mapping[str, int]) -> list[str]:
+    """Where two counts of the same rows do not agree."""
+    places = {
+        "arrived": "read by Spark",
+        "loaded": "in the table",
+        "rejected": "among the rejects",
+        "late": "kept apart",
+    }
+    return [
+        f"{counted[part]:,} rows {part}, and {found[part]:,} are {place}"
+        for part, place in places.items()
+        if counted[part] != found[part]
+    ]
+
+
+def _impossible(filtered: int, *, keeps_all: bool) -> list[str]:
+    """What no query can have done."""
+    if filtered < 0:
+        return [f"{-filtered:,} rows more than were given to the query came out of it"]
+    if keeps_all and filtered:
+        return [f"{filtered:,} rows were left out, and the query leaves none out"]
+    return []
 
 
 def _stored(store: Store, name: str) -> int:

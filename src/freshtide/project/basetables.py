@@ -13,7 +13,10 @@ from freshtide.project.outputs import BuiltTable, TableError, check_partition_co
 from freshtide.project.shapes import Shape, SourceShape, shape_of
 from freshtide.project.sources import ResolvedTable
 from freshtide.project.sqltext import ParsedQuery
+from freshtide.project.updatekeys import key_fault
 
+# Clauses of a SELECT after which there are as many rows as before.
+_KEEPS_ROWS = frozenset({"expressions", "from_", "with_", "hint"})
 _GENERATORS = frozenset({"stack", "inline", "inline_outer", "variant_explode", "variant_explode_outer"})
 
 
@@ -32,10 +35,13 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
             f"'{declared.name}' is loaded by a flow, so it cannot be in the update group '{properties.update_group}'.",
             way_out="Take it out of the group: a flow commits its targets by itself.",
         )
+    as_fed: tuple[str, ...] = ()
     if isinstance(declared.query, FunctionQuery):
         # What a function does with the time column cannot be seen; it is checked when the rows come.
         time_column, columns = properties.time_column or feed.time_column, None
     else:
+        sources = dict.fromkeys(resolved.names, feed.column_names)
+        as_fed = tuple(name for name in properties.partition_by if key_fault(declared.query, sources, name) is None)
         shape = row_wise_shape(declared, declared.query, resolved, feed)
         time_column, columns = passed_on(shape, declared, feed), shape.columns
     if properties.flow is not None:
@@ -55,6 +61,8 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         linear=True,
         exact_time=True,
         partition_by=properties.partition_by,
+        partitioned_as_fed=as_fed,
+        row_for_row=_is_row_for_row(declared.query),
         update_group=properties.update_group,
         flow=properties.flow,
         comment=properties.comment,
@@ -102,6 +110,14 @@ def refuse_generators(declared: DeclaredTable, query: ParsedQuery) -> None:
             "but every row of a feed must be accounted for.",
             way_out=f"Load the rows as they are, and use {generator} in a materialized view.",
         )
+
+
+def _is_row_for_row(query: ParsedQuery | FunctionQuery) -> bool:
+    """Whether a query that works row by row has nothing that could leave a row out."""
+    if isinstance(query, FunctionQuery) or query.pipes or query.expression.find(exp.SetOperation, exp.Join):
+        return False
+    selects = query.expression.find_all(exp.Select)
+    return all({clause for clause, value in select.args.items() if value} <= _KEEPS_ROWS for select in selects)
 
 
 def _why(shape: Shape) -> str:

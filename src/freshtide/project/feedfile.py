@@ -92,6 +92,7 @@ def _feed(written: _WrittenFeed, name: str, columns: tuple[Column, ...], time_co
         settling=written.settle,
         lateness=written.lateness,
         punctuation=written.punctuation,
+        future_limit=written.future_limit,
         period=written.period,
         phase=written.phase,
         jitter=written.jitter,
@@ -207,6 +208,11 @@ def _size(value: object) -> Any:
     return understood(parse_size, plain(value, "a size"))
 
 
+def _future_limit(value: object) -> float | None:
+    """A duration, or none at all."""
+    return None if value in ("none", None) else understood(parse_duration, plain(value, "a duration or none"))
+
+
 def _path(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise wrong("'path' is empty.", way_out="Write a folder with a pattern, like landing/cpu/*.csv.")
@@ -234,6 +240,7 @@ class _WrittenFeed(Written):
     settle: Annotated[Settling, BeforeValidator(_settling)] = Settling()
     lateness: Duration | None = None
     punctuation: LocalPath | None = None
+    future_limit: Annotated[float | None, BeforeValidator(_future_limit)] = 3_600.0
     period: PositiveDuration | None = None
     phase: Annotated[float | None, BeforeValidator(_phase)] = None
     jitter: Duration | None = None
@@ -251,7 +258,7 @@ class _WrittenFeed(Written):
     header: bool = True
     delimiter: Annotated[str, BeforeValidator(_delimiter)] = ","
     quote: str = '"'
-    escape: str = "\\"
+    escape: str = '"'
     multiline: bool = False
     encoding: str = "utf-8"
     null_value: str = ""

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.core.errors import FreshtideError, Problem
+from freshtide.core.secrets import hide
 from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.core.updatestreams import GeneratorSource, SocketSource, StreamSource
 from freshtide.feeds import check_time_format
@@ -122,7 +123,8 @@ def _address(*, connect: bool) -> Callable[[object], StreamSource]:
 def _secret(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or "\n" in value:
         # Its own text is told to nobody.
-        raise wrong("'secret' is a line of text.", way_out="Write it in quotes, or take it from the environment.")
+        raise wrong("'secret' is a line of text.", way_out="Write a text, or ${NAME} of the environment.")
+    hide(value.strip())
     return value.strip()
 
 

@@ -17,23 +17,26 @@ from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event
 from freshtide.core.tables import Column
-from freshtide.feeds import FeedSet, landing_folders, record_lines
+from freshtide.feeds import FeedSet, holds_odd_lines, landing_folders, nanosecond_columns, record_lines
 from freshtide.observe import Places, beginning_of, reach_of, require_tracks, scheduler_from
 from freshtide.project import Project
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine
+from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.news import News
 from freshtide.runtime.opening import loading_flows, open_store
 from freshtide.runtime.recovery import reconcile, revised_views
 from freshtide.runtime.regularly import regularly
 from freshtide.runtime.trace import TraceWriter
+from freshtide.runtime.unchanged import watched
 from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.watching import Check, SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.scheduling import RetryPolicy
 from freshtide.spark import (
     Audit,
+    Contents,
     Listeners,
     QueueMaker,
     SparkFailedError,
@@ -101,7 +104,12 @@ class Workbench:
             listeners=self.listeners,
             make_queue=make_queue,
             spool=self.places.spool,
-            record_lines=record_lines,
+            contents=Contents(
+                record_lines=record_lines,
+                holds_odd_lines=holds_odd_lines,
+                nanosecond_columns=nanosecond_columns,
+                watched=watched,
+            ),
         )
 
     def __enter__(self) -> Workbench:
@@ -228,7 +236,7 @@ class Workbench:
 
     def _resolve(self) -> TableSchemas:
         extra: dict[str, tuple[Column, ...]] = {
-            name: self.catalog.files.extra_columns(name) for name in self.project.feeds
+            name: gained_columns(feed, self.catalog) for name, feed in self.project.feeds.items()
         }
         session = self.tracks.session("analysis")
         return resolve_columns(session, self.project.feeds, self.project.graph, flows=self._flows, extra_columns=extra)

@@ -12,11 +12,12 @@ from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Table
 
+CHANGED_BEFORE_LOADING = (
+    "It was changed after it had settled, before it was loaded. `freshtide feeds accept` takes it as it is now."
+)
 _REASONS = {
     FileState.AWAY: "Its tables wait for it and load it when it is back. `freshtide feeds skip` goes on without it.",
-    FileState.QUARANTINED: (
-        "It was changed after it had settled, before it was loaded. `freshtide feeds accept` takes it as it is now."
-    ),
+    FileState.QUARANTINED: CHANGED_BEFORE_LOADING,
 }
 
 

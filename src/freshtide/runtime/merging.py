@@ -16,10 +16,12 @@ from freshtide.core.tables import Column, Feed, SchemaChange, Table
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import pending_announcements
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
+from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.pieces import AIM, PieceSizes
 from freshtide.runtime.recovery import stream_row
 from freshtide.runtime.suspects import Suspects
+from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.spark import UnreadableFilesError, UpdateExecutor
 
 
@@ -125,7 +127,7 @@ class UpdateTableWorker:
             try:
                 self._discover(table, files, pool)
                 self._executor.take_in(table.name, files, extra=self._extra(table), pool=pool)
-            except UnreadableFilesError as error:
+            except (UnreadableFilesError, ChangedFilesError) as error:
                 for file, reason in error.reasons:
                     self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason)
             else:
@@ -135,10 +137,11 @@ class UpdateTableWorker:
     def _discover(self, table: Table, files: list[FeedFile], pool: str) -> None:
         feed = self._feed(table)
         if feed.on_schema_change is SchemaChange.EVOLVE:
-            self._catalog.files.add_columns(feed.name, self._executor.discovered_columns(feed.name, files, pool=pool))
+            found = self._executor.discovered_columns(feed.name, files, known=self._extra(table), pool=pool)
+            self._catalog.files.add_columns(feed.name, found)
 
     def _extra(self, table: Table) -> tuple[Column, ...]:
-        return self._catalog.files.extra_columns(self._feed(table).name)
+        return gained_columns(self._feed(table), self._catalog)
 
     def _feed(self, table: Table) -> Feed:
         assert table.feed is not None, f"{table.name} is not a base table"

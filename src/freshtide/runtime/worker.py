@@ -21,11 +21,13 @@ from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.awaiting import AwaitedTables
 from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
+from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.merging import UpdateTableWorker
 from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.recovery import after_update, catch_up
 from freshtide.runtime.suspects import Suspects
+from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.watching import Surroundings
 from freshtide.spark import AwaitedTableError, SharedScans, SparkEndedError, UnreadableFilesError, UpdateExecutor
@@ -236,7 +238,9 @@ class UpdateWorker:
                 self._suspects.takes(table.name, [item.file for item in plan.items])
             try:
                 return self._load_files(table, command, plan, scans)
-            except UnreadableFilesError as error:
+            except (UnreadableFilesError, ChangedFilesError) as error:
+                if command.rebuild:
+                    raise
                 for file, reason in error.reasons:
                     self._put_aside(file, reason)
 
@@ -245,9 +249,10 @@ class UpdateWorker:
         pool = pool_of(command.track)
         if feed.on_schema_change is SchemaChange.EVOLVE:
             files = [item.file for item in plan.items]
-            found = self._executor.discovered_columns(feed.name, files, pool=pool)
+            known = gained_columns(feed, self._catalog)
+            found = self._executor.discovered_columns(feed.name, files, known=known, pool=pool)
             self._catalog.files.add_columns(feed.name, found)
-        extra = self._catalog.files.extra_columns(feed.name)
+        extra = gained_columns(feed, self._catalog)
         begun = self._clock.steady()
         outcome = self._executor.load(table.name, plan, extra=extra, pool=pool, rebuild=command.rebuild, scans=scans)
         if not command.rebuild:

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.audit import Audit, AuditResult
+from freshtide.spark.contents import Contents
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.failures import SparkFailedError
 from freshtide.spark.flows.journal import finish_interrupted
@@ -29,6 +30,7 @@ __all__ = [
     "Audit",
     "AuditResult",
     "AwaitedTableError",
+    "Contents",
     "DataFrame",
     "Listener",
     "Listeners",

@@ -19,11 +19,12 @@ from freshtide.core.instants import micros
 from freshtide.core.loads import LoadPlan
 from freshtide.core.sides import GONE, OPEN, sides
 from freshtide.core.tables import Column, Feed, Maintenance, Table
+from freshtide.spark.contents import Contents
+from freshtide.spark.discovery import discovered_columns
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
-from freshtide.spark.handing import RecordLines
 from freshtide.spark.health import SparkHealth
-from freshtide.spark.loading import BaseTableLoader, discovered_columns
+from freshtide.spark.loading import BaseTableLoader
 from freshtide.spark.maintaining import ViewMaintainer
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
@@ -83,9 +84,9 @@ class UpdateExecutor:
         listeners: Listeners,
         make_queue: QueueMaker,
         spool: Path,
-        record_lines: RecordLines,
+        contents: Contents,
     ) -> None:
-        self._record_lines = record_lines
+        self._contents = contents
         self._listeners = listeners
         self._latest = LatestTables(graph, store)
         self.streams = UpdateStreams(
@@ -99,6 +100,7 @@ class UpdateExecutor:
             listeners=listeners,
             make_queue=make_queue,
             spool=spool,
+            contents=contents,
         )
         self._tracks = tracks
         self.health = SparkHealth(tracks)
@@ -158,7 +160,7 @@ class UpdateExecutor:
             extra=extra,
             large_update=self._large_update,
             clock=self._clock,
-            record_lines=self._record_lines,
+            contents=self._contents,
             scans=scans,
             flow=self._flows.of(table),
         )
@@ -223,8 +225,12 @@ class UpdateExecutor:
             clock=self._clock,
         )
 
-    def discovered_columns(self, feed: str, files: Sequence[FeedFile], *, pool: str) -> tuple[Column, ...]:
-        return self._in_words(lambda: discovered_columns(self._session(pool), self._feeds[feed], files))
+    def discovered_columns(
+        self, feed: str, files: Sequence[FeedFile], *, known: tuple[Column, ...], pool: str
+    ) -> tuple[Column, ...]:
+        return self._in_words(
+            lambda: discovered_columns(self._session(pool), self._feeds[feed], files, known, self._contents)
+        )
 
     def _session(self, pool: str) -> SparkSession:
         return self._tracks.session(pool)

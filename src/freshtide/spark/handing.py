@@ -6,18 +6,13 @@ computes while it plans (see `collecting`), with the parser that also reads file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide.core.files import FeedFile
-from freshtide.core.tables import Feed
 from freshtide.spark.jvm import jvm_of
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import literal, schema_from_ddl
-
-RecordLines = Callable[[Feed, FeedFile], Sequence[bytes] | None]
-"""The lines of a CSV file that are its records; None where Spark had better read it."""
 
 
 def parsed_lines(session: SparkSession, lines: Sequence[bytes], schema: str, options: Mapping[str, str]) -> DataFrame:

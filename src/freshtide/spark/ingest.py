@@ -7,44 +7,33 @@ parsed, and, where it is asked for, `_file`. Expressions are SQL text: one call 
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from freshtide.core.files import FeedFile
-from freshtide.core.loads import LoadItem
-from freshtide.core.tables import Column, Feed, FileFormat
-from freshtide.spark.handing import RecordLines, parsed_lines
+from freshtide.core.loads import LoadItem, latest_allowed
+from freshtide.core.tables import Column, Feed
+from freshtide.spark.contents import Contents
+from freshtide.spark.handing import parsed_lines
+from freshtide.spark.parsing import TIME_TEXT, Layout, ddl_of, layout_of, parsed_values, parsing_options, read_files
 from freshtide.spark.queries import Narrowed
 from freshtide.spark.reading import empty_frame
-from freshtide.spark.rejects import CONTENT, reason
+from freshtide.spark.rejects import content_of, reason
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import feed_schema, literal, quoted
+from freshtide.spark.verdicts import CONTENT, Judgement, Tally, Watch, unfit_conditions
 
-_FILE, _BLOCK, _VERDICT, _LATE_UPTO = "_file", "_block", "_verdict", "_late_upto"
+_FILE, _BLOCK, _LAYOUT, _LATE_UPTO, _LATEST = "_file", "_block", "_layout", "_late_upto", "_latest"
 FILE, BLOCK = "_file_path", _BLOCK
 _MAP_LIMIT = 64
 _NEVER = "false"
-_SPARK_DEFAULTS = {
-    "encoding": "utf-8",
-    "header": "false",
-    "sep": ",",
-    "quote": '"',
-    "escape": "\\",
-    "nullValue": "",
-    "multiLine": "false",
-}
-
-
-class Verdict(IntEnum):
-    GOOD = 0
-    REJECTED = 1
-    LATE = 2
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +42,17 @@ class Batch:
 
     feed: Feed
     columns: tuple[Column, ...]
+    layouts: tuple[Layout, ...]
     parsed: Narrowed
-    unfit: str
-    late: str
+    judgement: Judgement
+    beyond: str
+    """The part of the judgement that says that a row is of the future."""
+    partitions: tuple[str, ...]
+    lines: int | None = None
+    """How many lines Spark was handed instead of files: it makes one row of each."""
 
     def good(self) -> Narrowed:
-        return self._rows(f"NOT ({self.unfit}) AND NOT ({self.late})")
+        return self._rows(self.judgement.good)
 
     def good_by_file(self) -> DataFrame:
         """The good rows, each with the path of its file and where in it Spark began to read.
@@ -66,33 +60,40 @@ class Batch:
         A large file is read in pieces, and these do not come in order. The batch must have been read with files.
         """
         columns = (quoted(column.name) for column in self.columns)
-        rows = self.parsed.as_frame().where(f"NOT ({self.unfit})")
+        rows = self.parsed.as_frame().where(f"NOT ({self.judgement.unfit})")
         return rows.selectExpr(*columns, f"{_PLAIN_PATH} AS {FILE}", BLOCK)
 
     def late_rows(self) -> Narrowed:
-        return self._rows(f"NOT ({self.unfit}) AND ({self.late})")
+        return self._rows(f"NOT ({self.judgement.unfit}) AND ({self.judgement.late})")
 
     def rejected(self) -> DataFrame:
         """File, content and reason of the rows that do not fit. The batch must have been read with files."""
-        as_read = sf.to_json(sf.struct(*(quoted(column.name) for column in self.columns)))
+        reasons = [
+            reason(self.feed, self.columns, layout, beyond=self.beyond, partitions=self.partitions)
+            for layout in self.layouts
+        ]
+        told = reasons[0]
+        for place, other in enumerate(reasons[1:], start=1):
+            told = sf.when(sf.col(_LAYOUT) == place, other).otherwise(told)
         return (
             self.parsed.as_frame()
-            .where(self.unfit)
+            .where(self.judgement.unfit)
             .select(
                 sf.expr(_PLAIN_PATH).alias("file"),
-                sf.coalesce(sf.col(CONTENT), as_read).alias("content"),
-                reason(self.feed, self.columns).alias("reason"),
+                sf.expr(content_of(self.feed, self.columns, self.layouts)).alias("content"),
+                told.alias("reason"),
             )
         )
 
-    def tally(self) -> dict[Verdict, int]:
+    def tally(self) -> Tally:
         """How many rows got which verdict."""
-        verdict = (
-            f"CASE WHEN {self.unfit} THEN {int(Verdict.REJECTED)} "
-            f"WHEN {self.late} THEN {int(Verdict.LATE)} ELSE {int(Verdict.GOOD)} END AS {_VERDICT}"
-        )
-        counted = self.parsed.as_frame().selectExpr(verdict).groupBy(_VERDICT).count().collect()
-        return {Verdict(row[_VERDICT]): row["count"] for row in counted}
+        count = self.judgement.tally if self.lines is None else self.judgement.tally_in_place
+        return count(self.parsed.as_frame())
+
+    def watched(self) -> tuple[Batch, Watch]:
+        """The same batch, of which the rows are counted when they are read."""
+        counted, watch = self.judgement.watched(self.parsed.as_frame())
+        return replace(self, parsed=Narrowed(frame=counted)), watch
 
     def _rows(self, condition: str) -> Narrowed:
         return replace(self.parsed, columns=tuple(quoted(column.name) for column in self.columns), condition=condition)
@@ -102,191 +103,163 @@ class Batch:
 _PLAIN_PATH = f"regexp_replace(url_decode(replace({_FILE}, '+', '%2B')), '^file:(//)?', '')"
 
 
-def read_batch(
-    session: SparkSession,
-    feed: Feed,
-    extra: tuple[Column, ...],
-    items: Sequence[LoadItem],
-    *,
-    judge_late: bool = True,
-    with_files: bool = True,
-    scans: SharedScans | None = None,
-    record_lines: RecordLines | None = None,
-) -> Batch:
-    """Parse the files of a load together: what waits together is read together.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedReader:
+    """Reads files of a feed."""
 
-    Without `judge_late` no row is late, and without `with_files` the rows do not know their files; both make the
-    batch cheaper to read. With `scans` the files are read once for all tables of an update. With `record_lines` Spark
-    is handed the lines of the files, where it need not know whose they are.
+    session: SparkSession
+    feed: Feed
+    extra: tuple[Column, ...]
+    """Columns that the feed has gained."""
+    contents: Contents
+    partitions: tuple[str, ...] = ()
+    """Columns whose values become names of folders."""
+    scans: SharedScans | None = None
+    """With these the files are read once for all tables of an update."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.feed.schema, *self.extra)
+
+    def read(
+        self, items: Sequence[LoadItem], *, judge: bool = True, with_files: bool = True, handed: bool = False
+    ) -> Batch:
+        """Parse the files of a load together: what waits together is read together.
+
+        Without `judge` no row is late or of the future, and without `with_files` the rows do not know their files;
+        both make the batch cheaper to read. With `handed` Spark is handed the lines of the files, where it need not
+        know whose they are.
+        """
+        limits = _limits(self.feed, items) if judge else {}
+        named = with_files or any(len(set(by_path.values())) > 1 for by_path in limits.values())
+        layouts: dict[Layout, list[FeedFile]] = defaultdict(list)
+        for item in items:
+            layouts[layout_of(self.feed, item.file, self.columns, self.contents)].append(item.file)
+        unnamed = any(layout.unnamed for layout in layouts)
+        parts: list[Narrowed] = []
+        lines: int | None = 0 if not named and (handed or not items) else None
+        for place, (layout, files) in enumerate(layouts.items()):
+            values = parsed_values(self.feed, self.columns, layout, unnamed=unnamed)
+            if named:
+                parts.append(self._named(layout, files, (*values, f"{place} AS {_LAYOUT}")))
+                continue
+            raw, count = self._lines(layout, files) if handed else (None, None)
+            lines = None if lines is None or count is None else lines + count
+            raw = read_files(self.session, self.feed, layout, files) if raw is None else raw
+            as_read = [*(quoted(column.name) for column in layout.present), CONTENT]
+            parts.append(Narrowed(frame=raw) if values == as_read else Narrowed(frame=raw, values=tuple(values)))
+        limited, parsed = _by_file(self.session, self._together(parts), limits)
+        time = f"unix_micros({quoted(self.feed.time_column)})"
+        late, beyond = (
+            f"coalesce({time} {relation} {limited[name]}, false)" if name in limited else _NEVER
+            for name, relation in ((_LATE_UPTO, "<="), (_LATEST, ">"))
+        )
+        unfit = unfit_conditions(self.feed, self.columns, partitions=self.partitions, unnamed=unnamed)
+        if beyond != _NEVER:
+            unfit.append(beyond)
+        return Batch(
+            feed=self.feed,
+            columns=self.columns,
+            layouts=tuple(layouts) or (Layout(present=self.columns),),
+            parsed=parsed,
+            judgement=Judgement(unfit=" OR ".join(unfit), late=late, time=time),
+            beyond=beyond,
+            partitions=self.partitions,
+            lines=lines,
+        )
+
+    def _named(self, layout: Layout, files: Sequence[FeedFile], values: Sequence[str]) -> Narrowed:
+        # The hidden column is there for the frame itself only, not through a view of it.
+        place = (f"_metadata.file_path AS {_FILE}", f"_metadata.file_block_start AS {_BLOCK}")
+        selected = read_files(self.session, self.feed, layout, files).selectExpr(*values, *place)
+        if self.scans is not None:
+            key = (self.feed.name, layout, self.columns, *(file.path for file in files))
+            selected = self.scans.kept(key, lambda: selected)
+        return Narrowed(frame=selected)
+
+    def _lines(self, layout: Layout, files: Sequence[FeedFile]) -> tuple[DataFrame | None, int | None]:
+        """What Spark makes of the lines of files, and how many these are; None where it had better read the files."""
+        together: list[bytes] = []
+        for file in files:
+            lines = self.contents.record_lines(self.feed, file)
+            if lines is None:
+                return None, None
+            together += lines
+        parsed = parsed_lines(self.session, together, ddl_of(self.feed, layout), parsing_options(self.feed))
+        return parsed, len(together)
+
+    def _together(self, parts: Sequence[Narrowed]) -> Narrowed:
+        if len(parts) == 1:
+            return parts[0]
+        if parts:
+            return Narrowed(frame=reduce(DataFrame.unionByName, [part.as_frame() for part in parts]))
+        marks = (f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, TIME_TEXT, _FILE))
+        return Narrowed(frame=empty_frame(self.session, feed_schema(self.feed, self.extra)), values=("*", *marks))
+
+
+def in_question(feed: Feed, items: Sequence[LoadItem], tally: Tally) -> bool:
+    """Whether, by the bounds of the times that were found, a row may be late or of the future."""
+    if tally.low is None or tally.high is None:
+        return False
+    return any(
+        (item.late_upto is not None and tally.low <= item.late_upto)
+        or ((latest := latest_allowed(feed, item.file)) is not None and tally.high > latest)
+        for item in items
+    )
+
+
+def confirmed(tally: Tally | None, items: Sequence[LoadItem], count: Callable[[], Tally]) -> Tally:
+    """What was counted on the way, if it agrees with what was counted on arrival.
+
+    Otherwise it is counted by itself: Spark counts work that it repeats twice, and leaves out what a query did not ask
+    for. What differs then differs, and the counts of the table will tell.
     """
-    columns = (*feed.schema, *extra)
-    limits = {item.file.path: item.late_upto for item in items if item.late_upto is not None and judge_late}
-    several = len({item.late_upto for item in items}) > 1
-    named = with_files or (bool(limits) and several)
-    groups: dict[tuple[str, ...] | None, list[FeedFile]] = defaultdict(list)
-    for item in items:
-        groups[_layout(feed, item)].append(item.file)
-    parts = [
-        _named(session, feed, columns, layout=layout, files=files, scans=scans)
-        if named
-        else _nameless(session, feed, columns, layout=layout, files=files, record_lines=record_lines)
-        for layout, files in groups.items()
-    ]
-    if len(parts) == 1:
-        (parsed,) = parts
-    elif parts:
-        parsed = Narrowed(frame=reduce(DataFrame.unionByName, [part.as_frame() for part in parts]))
-    else:
-        marks = (f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, _FILE))
-        parsed = Narrowed(frame=empty_frame(session, feed_schema(feed, extra)), values=("*", *marks))
-    late = _NEVER
-    if limits:
-        parsed, late_upto = _late_limits(session, parsed, limits, several)
-        late = f"coalesce(unix_micros({quoted(feed.time_column)}) <= {late_upto}, false)"
-    return Batch(feed=feed, columns=columns, parsed=parsed, unfit=_unfit(feed, columns), late=late)
+    if not items:
+        return Tally()
+    expected = [item.file.rows for item in items]
+    arrived = None if None in expected else sum(rows or 0 for rows in expected)
+    if tally is not None and tally.read == arrived:
+        return tally
+    counted = count()
+    if arrived is not None and counted.read != arrived:
+        paths = ", ".join(item.file.path for item in items[:3]) + (", ..." if len(items) > 3 else "")
+        _logger.warning("%d rows arrived in %s, and Spark reads %d.", arrived, paths, counted.read)
+    return counted
 
 
-def _layout(feed: Feed, item: LoadItem) -> tuple[str, ...] | None:
-    """Files with the same columns in the same order can be read by one scan; only CSV cares about order."""
-    return item.file.columns if feed.format is FileFormat.CSV and feed.header else None
+_Limits = Mapping[str, int | None]
+"""By path of a file, in microseconds; None: there is none."""
 
 
-def _named(
-    session: SparkSession,
-    feed: Feed,
-    columns: tuple[Column, ...],
-    *,
-    layout: tuple[str, ...] | None,
-    files: Sequence[FeedFile],
-    scans: SharedScans | None,
-) -> Narrowed:
-    present = _present(feed, columns, layout)
-    # The hidden column is there for the frame itself only, not through a view of it.
-    place = (f"_metadata.file_path AS {_FILE}", f"_metadata.file_block_start AS {_BLOCK}")
-    selected = _read(session, feed, present, files).selectExpr(*_values(feed, columns, present), *place)
-    if scans is not None:
-        selected = scans.kept((feed.name, layout, columns, *(file.path for file in files)), lambda: selected)
-    return Narrowed(frame=selected)
+def _limits(feed: Feed, items: Sequence[LoadItem]) -> dict[str, _Limits]:
+    """Up to where the rows of each file are late, and from where on they are of the future."""
+    given: dict[str, _Limits] = {
+        _LATE_UPTO: {item.file.path: item.late_upto for item in items},
+        _LATEST: {item.file.path: latest_allowed(feed, item.file) for item in items},
+    }
+    return {name: limits for name, limits in given.items() if set(limits.values()) - {None}}
 
 
-def _nameless(
-    session: SparkSession,
-    feed: Feed,
-    columns: tuple[Column, ...],
-    *,
-    layout: tuple[str, ...] | None,
-    files: Sequence[FeedFile],
-    record_lines: RecordLines | None,
-) -> Narrowed:
-    present = _present(feed, columns, layout)
-    lines = None if record_lines is None else _lines_of(feed, files, record_lines)
-    if lines is None:
-        raw = _read(session, feed, present, files)
-    else:
-        raw = parsed_lines(session, lines, _ddl(feed, present), _parsing(feed))
-    values = _values(feed, columns, present)
-    as_read = [*(quoted(column.name) for column in present), CONTENT]
-    return Narrowed(frame=raw) if values == as_read else Narrowed(frame=raw, values=tuple(values))
-
-
-def _lines_of(feed: Feed, files: Sequence[FeedFile], record_lines: RecordLines) -> list[bytes] | None:
-    together: list[bytes] = []
-    for file in files:
-        lines = record_lines(feed, file)
-        if lines is None:
-            return None
-        together += lines
-    return together
-
-
-def _present(feed: Feed, columns: tuple[Column, ...], layout: tuple[str, ...] | None) -> list[Column]:
-    """The columns that the files have."""
-    if layout is not None:
-        by_name = {column.name: column for column in columns}
-        return [by_name.get(name, Column(name=name, type="string")) for name in layout]
-    return list(feed.schema if feed.format is FileFormat.CSV else columns)
-
-
-def _values(feed: Feed, columns: tuple[Column, ...], present: Sequence[Column]) -> list[str]:
-    there = {column.name for column in present}
-    values = [
-        _converted(feed, column) if column.name in there else f"CAST(NULL AS {column.type}) AS {quoted(column.name)}"
-        for column in columns
-    ]
-    return [*values, f"CAST(NULL AS STRING) AS {CONTENT}" if feed.format is FileFormat.PARQUET else CONTENT]
-
-
-def _read(session: SparkSession, feed: Feed, present: Sequence[Column], files: Sequence[FeedFile]) -> DataFrame:
-    reader = session.read.format(feed.format.value).schema(_ddl(feed, present))
-    if feed.format is not FileFormat.PARQUET:
-        wanted = {"encoding": feed.encoding}
-        if feed.format is FileFormat.CSV:
-            wanted |= {"header": str(feed.header).lower(), "multiLine": str(feed.multiline).lower()}
-        for name, value in {**_parsing(feed), **_unlike_spark(wanted)}.items():
-            reader = reader.option(name, value)
-    return reader.load([_escaped(file.path) for file in files])
-
-
-def _ddl(feed: Feed, present: Sequence[Column]) -> str:
-    fields = [f"{quoted(column.name)} {_raw_type(feed, column)}" for column in present]
-    return ", ".join(fields if feed.format is FileFormat.PARQUET else [*fields, f"{CONTENT} string"])
-
-
-def _parsing(feed: Feed) -> dict[str, str]:
-    """How a line becomes a record."""
-    wanted = {"columnNameOfCorruptRecord": CONTENT}
-    if feed.format is FileFormat.CSV:
-        wanted |= {"sep": feed.delimiter, "quote": feed.quote, "escape": feed.escape, "nullValue": feed.null_value}
-    return _unlike_spark(wanted)
-
-
-def _unlike_spark(wanted: dict[str, str]) -> dict[str, str]:
-    """Each option is a call to the JVM: leave out what is Spark's default anyway."""
-    return {name: value for name, value in wanted.items() if _SPARK_DEFAULTS.get(name) != value.lower()}
-
-
-def _raw_type(feed: Feed, column: Column) -> str:
-    """The type to parse as: a time in a format of its own is text until it is converted."""
-    if column.name == feed.time_column and feed.time_format is not None and feed.format is not FileFormat.PARQUET:
-        return "string"
-    return column.type
-
-
-def _converted(feed: Feed, column: Column) -> str:
-    name = quoted(column.name)
-    if column.name != feed.time_column or feed.time_format is None:
-        return name
-    if feed.time_format in {"epoch_seconds", "epoch_millis"}:
-        scale = 1_000_000 if feed.time_format == "epoch_seconds" else 1_000
-        return f"timestamp_micros(CAST(round(try_cast({name} AS DECIMAL(30,9)) * {scale}) AS BIGINT)) AS {name}"
-    pattern = feed.time_format.replace("\\", "\\\\").replace("'", "\\'")
-    return f"try_to_timestamp({name}, '{pattern}') AS {name}"
-
-
-def _unfit(feed: Feed, columns: tuple[Column, ...]) -> str:
-    """The condition under which a row does not fit; it is true or false, never null."""
-    required = [column.name for column in columns if not column.nullable or column.name == feed.time_column]
-    conditions = [f"{CONTENT} IS NOT NULL", *(f"{quoted(name)} IS NULL" for name in required)]
-    # Spark parses only the columns that a plan refers to, and finds only their errors: refer to them all.
-    nothing = " AND ".join(f"{quoted(column.name)} IS NULL" for column in columns)
-    return " OR ".join([*conditions, f"({nothing})"])
-
-
-def _late_limits(
-    session: SparkSession, parsed: Narrowed, limits: dict[str, int], several: bool
-) -> tuple[Narrowed, str]:
-    """The rows and an expression for up to where the rows of each row's file are late.
+def _by_file(session: SparkSession, parsed: Narrowed, limits: Mapping[str, _Limits]) -> tuple[dict[str, str], Narrowed]:
+    """An expression for each kind of limit of a row's file, and the rows that it can be asked of.
 
     A map for few files; a join for many, since looking a file up in a map takes longer the more there are.
     """
-    if not several:
-        return parsed, f"{next(iter(limits.values()))}L"
-    by_uri = {_file_uri(session, path): upto for path, upto in limits.items()}
-    if len(by_uri) <= _MAP_LIMIT:
-        pairs = ", ".join(f"{literal(uri)}, {upto}L" for uri, upto in by_uri.items())
-        return parsed, f"try_element_at(map({pairs}), {_FILE})"
-    table = session.createDataFrame(list(by_uri.items()), f"{_FILE} string, {_LATE_UPTO} bigint")
-    return Narrowed(frame=parsed.as_frame().join(sf.broadcast(table), _FILE, "left")), _LATE_UPTO
+    same = {name: f"{next(iter(of.values()))}L" for name, of in limits.items() if len(set(of.values())) == 1}
+    different = {name: of for name, of in limits.items() if name not in same}
+    if not different:
+        return same, parsed
+    paths = {path: _file_uri(session, path) for path in next(iter(different.values()))}
+    if len(paths) <= _MAP_LIMIT:
+        maps = {
+            name: ", ".join(f"{literal(paths[path])}, {limit}L" for path, limit in of.items() if limit is not None)
+            for name, of in different.items()
+        }
+        return same | {name: f"try_element_at(map({pairs}), {_FILE})" for name, pairs in maps.items()}, parsed
+    rows = [(uri, *(of[path] for of in different.values())) for path, uri in paths.items()]
+    table = session.createDataFrame(rows, ", ".join([f"{_FILE} string", *(f"{name} bigint" for name in different)]))
+    joined = Narrowed(frame=parsed.as_frame().join(sf.broadcast(table), _FILE, "left"))
+    return same | {name: name for name in different}, joined
 
 
 def _file_uri(session: SparkSession, path: str) -> str:
@@ -294,8 +267,3 @@ def _file_uri(session: SparkSession, path: str) -> str:
     jvm = session.sparkContext._jvm
     assert jvm is not None
     return str(jvm.java.io.File(path).toURI().toString())
-
-
-def _escaped(path: str) -> str:
-    """Spark takes paths as globs: a file called `a[1].csv` is itself, not a pattern."""
-    return "".join(f"\\{character}" if character in "*?[]{}\\" else character for character in path)

@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide.core.files import FeedFile
+from freshtide import crashpoints
+from freshtide.core.errors import FreshtideError
 from freshtide.core.loads import LoadItem, LoadPlan
-from freshtide.core.tables import Column, Feed, FileFormat, Table
+from freshtide.core.tables import Column, Feed, SqlQuery, Table
+from freshtide.spark.contents import Contents, Unchanged
 from freshtide.spark.flows.loads import TableFlow
-from freshtide.spark.handing import RecordLines
-from freshtide.spark.ingest import Batch, Verdict, read_batch
+from freshtide.spark.ingest import Batch, FeedReader, confirmed, in_question
 from freshtide.spark.queries import asks_for_files, evaluate
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.sessions import compiled_plans
 from freshtide.spark.unreadable import KnownGood, reading
+from freshtide.spark.verdicts import Tally
 from freshtide.spark.writing import Written, arrow_schema, write_result
 from freshtide.storage import (
     BEGINNING,
@@ -33,6 +35,24 @@ from freshtide.storage import (
 
 # Up to this much a single thread that parses lines is done before a job has begun and ended.
 _HANDED_OVER = 256 * 1024
+
+
+class MiscountedError(FreshtideError):
+    """Rows that were counted in two ways, which do not agree."""
+
+    def __init__(self, table: Table, difference: str) -> None:
+        super().__init__(
+            f"The rows of a load of '{table.name}' do not add up: {difference}. Nothing of it was committed.",
+            way_out="The load is tried again. If it goes on, its files are worth a look.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Good:
+    """What goes into the table, and what was found among all rows that were read for it."""
+
+    written: Written
+    tally: Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +77,24 @@ class BaseTableLoader:
         extra: tuple[Column, ...],
         large_update: int,
         clock: Callable[[], float],
-        record_lines: RecordLines,
+        contents: Contents,
         scans: SharedScans | None = None,
         flow: TableFlow | None = None,
     ) -> None:
         """`flow` is what the rows go through on their way into the table, where it names one."""
-        self._record_lines = record_lines
         self._flow = flow
         self._session = session
-        self._scans = scans
         self._table = table
         self._feed = feed
-        self._extra = extra
+        self._contents = contents
+        self._reader = FeedReader(
+            session=session,
+            feed=feed,
+            extra=extra,
+            contents=contents,
+            partitions=table.partitioned_as_fed,
+            scans=scans,
+        )
         self._large_update = large_update
         self._clock = clock
         self._tables = store.root
@@ -91,11 +117,12 @@ class BaseTableLoader:
             files=tuple(LoadedFile.of(file) for file in plan.files),
         )
         known_good = KnownGood(session=self._session, format=self._feed.format, tables=self._tables)
-        with reading(plan.items, lambda item: self._read([item]).tally(), known_good=known_good):
+        unchanged = self._contents.watched([item.file for item in plan.items])
+        with reading(plan.items, lambda item: self._reader.read([item]).tally(), known_good=known_good):
             if self._flow is None:
-                self._load(plan, record)
+                self._load(plan, record, unchanged)
             elif plan.items or current is None:
-                self._load_through(self._flow, plan, record)
+                self._load_through(self._flow, plan, record, unchanged)
             else:
                 # Punctuation alone: there is nothing to put through the flow.
                 nothing = Written(files=(), schema=current.schema)
@@ -104,14 +131,16 @@ class BaseTableLoader:
         assert snapshot is not None, "a load leaves a table"
         return snapshot
 
-    def _load(self, plan: LoadPlan, record: UpdateRecord) -> None:
-        written = self._good_rows(plan, record.number)
-        sides = self._side_rows(plan, record.number, taken=written.rows)
-        self._commit(self._changes(record, written, sides))
+    def _load(self, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged) -> None:
+        good = self._good_rows(plan, record.number)
+        sides = self._side_rows(plan, record.number, good.tally)
+        unchanged()
+        self._commit(self._changes(record, good.written, self._accounted(sides, good.written.rows)))
 
-    def _load_through(self, flow: TableFlow, plan: LoadPlan, record: UpdateRecord) -> None:
+    def _load_through(self, flow: TableFlow, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged) -> None:
         """What is late is told before the flow: it may stamp rows as it likes."""
-        rows = evaluate(self._session, self._table.query, [self._read(plan.items, with_files=False).good()])
+        batch, tally = self._judged(plan.items)
+        rows = evaluate(self._session, self._table.query, [batch.good()])
         large = self._is_large(plan.items)
         with (
             compiled_plans(self._session) if large else nullcontext(),
@@ -125,41 +154,61 @@ class BaseTableLoader:
                 now=self._clock,
             ) as flowed,
         ):
-            sides = self._side_rows(plan, record.number, taken=flowed.rows_in)
+            sides = self._side_rows(plan, record.number, tally)
+            unchanged()
+            sides = self._accounted(sides, flowed.rows_in)
             counts = replace(sides.counts, loaded=flowed.written.rows, flowed=flowed.rows_in)
             flowed.commit(self._changes(record, flowed.written, replace(sides, counts=counts)))
 
-    def _good_rows(self, plan: LoadPlan, number: int) -> Written:
+    def _judged(self, items: Sequence[LoadItem]) -> tuple[Batch, Tally]:
+        """A batch that can be read again and again, with all rows that are late or of the future told apart."""
+        batch = self._reader.read(items, judge=_are_held_apart(items), with_files=False)
+        tally = confirmed(None, items, batch.tally)
+        if not in_question(self._feed, items, tally):
+            return batch, tally
+        batch = self._reader.read(items, with_files=False)
+        return batch, confirmed(None, items, batch.tally)
+
+    def _good_rows(self, plan: LoadPlan, number: int) -> _Good:
         """Write what goes into the table.
 
-        Hardly a file has late rows. Where all files are held to the same limit, the rows are read without looking
-        for any; if then one turns out to be late by the bounds of what was written, they are read once more.
+        Hardly a file has rows that are late or of the future. Where all files are held to the same limit of lateness,
+        the rows are read without looking for any; if then one turns out to be such by the bounds of what was read, they
+        are read once more.
         """
-        limits = {item.late_upto for item in plan.items}
-        (limit,) = limits if len(limits) == 1 else (None,)
-        written = self._write_good(plan, number, judge_late=len(limits) > 1)
-        if limit is None or all(file.low is not None and file.low > limit for file in written.files):
-            return written
-        self._main.discard(written.files)
-        return self._write_good(plan, number, judge_late=True)
+        judge = _are_held_apart(plan.items)
+        good = self._write_good(plan, number, judge=judge)
+        if judge or not in_question(self._feed, plan.items, good.tally):
+            return good
+        self._main.discard(good.written.files)
+        return self._write_good(plan, number, judge=True)
 
-    def _write_good(self, plan: LoadPlan, number: int, *, judge_late: bool) -> Written:
-        # With their files the rows can serve everything that the tables of a group want to know of them.
-        batch = self._read(plan.items, judge_late=judge_late, with_files=self._scans is not None)
-        good = evaluate(self._session, self._table.query, [batch.good()])
-        return self._write(good, self._main, number, plan)
-
-    def _read(self, items: Sequence[LoadItem], *, judge_late: bool = True, with_files: bool = True) -> Batch:
-        return read_batch(
-            self._session,
-            self._feed,
-            self._extra,
-            items,
-            judge_late=judge_late,
-            with_files=with_files,
-            scans=self._scans,
-            record_lines=self._record_lines if self._is_handed_over(items) else None,
+    def _write_good(self, plan: LoadPlan, number: int, *, judge: bool) -> _Good:
+        batch = self._reader.read(
+            plan.items,
+            judge=judge,
+            # With their files the rows can serve everything that the tables of a group want to know of them.
+            with_files=self._reader.scans is not None,
+            handed=self._is_handed_over(plan.items),
         )
+        if batch.lines is not None:
+            written = self._write(self._queried(batch), self._main, number, plan)
+            return _Good(written=written, tally=self._tally_of_lines(batch, batch.lines, written))
+        watched, watch = batch.watched()
+        written = self._write(self._queried(watched), self._main, number, plan)
+        return _Good(written=written, tally=confirmed(watch.tally, plan.items, batch.tally))
+
+    def _queried(self, batch: Batch) -> DataFrame:
+        return evaluate(self._session, self._table.query, [batch.good()])
+
+    def _tally_of_lines(self, batch: Batch, lines: int, written: Written) -> Tally:
+        """Of each line a row was made. Where the query leaves none out and all have been written, all were good."""
+        lows = [file.low for file in written.files]
+        highs = [file.high for file in written.files]
+        if self._table.row_for_row and written.rows == lines and None not in (*lows, *highs):
+            bounds = [bound for bound in (*lows, *highs) if bound is not None]
+            return Tally(read=lines, low=min(bounds, default=None), high=max(bounds, default=None))
+        return batch.tally()
 
     def _write(self, frame: DataFrame, table: StoredTable, number: int, plan: LoadPlan) -> Written:
         if not plan.items:
@@ -174,29 +223,37 @@ class BaseTableLoader:
         """Whether Spark gets the lines of the files instead of the files."""
         return self._flow is None and _size(items) <= _HANDED_OVER and not asks_for_files(self._table.query)
 
-    def _side_rows(self, plan: LoadPlan, number: int, *, taken: int) -> _Sides:
-        """Look for rows that went elsewhere, unless as many have been taken as were counted on arrival."""
-        expected = [item.file.rows for item in plan.items]
-        if None not in expected and sum(rows or 0 for rows in expected) == taken:
-            return _Sides(counts=Counts(read=taken, loaded=taken))
-        batch = self._read(plan.items)
-        found = batch.tally()
+    def _side_rows(self, plan: LoadPlan, number: int, tally: Tally) -> _Sides:
+        """Write what was found not to go into the table."""
+        counts = Counts(read=tally.read, rejected=tally.rejected)
+        if not tally.rejected and not tally.late:
+            return _Sides(counts=counts)
+        batch = self._reader.read(plan.items)
         rejected = late = None
-        if found.get(Verdict.REJECTED):
+        if tally.rejected:
             rejected = self._write(batch.rejected(), self._rejects, number, plan)
-        if found.get(Verdict.LATE):
-            late_rows = evaluate(self._session, self._table.query, [batch.late_rows()])
-            late = self._write(late_rows, self._late, number, plan)
-        counts = Counts(
-            read=sum(found.values()),
-            loaded=taken,
-            rejected=rejected.rows if rejected else 0,
-            late=late.rows if late else 0,
-        )
-        return _Sides(counts=counts, rejected=rejected, late=late)
+        if tally.late:
+            late = self._write(
+                evaluate(self._session, self._table.query, [batch.late_rows()]), self._late, number, plan
+            )
+        return _Sides(counts=replace(counts, late=late.rows if late else 0), rejected=rejected, late=late)
+
+    def _accounted(self, sides: _Sides, taken: int) -> _Sides:
+        """With what the query made of the rows, which are no more than it was given, and as many if it keeps all."""
+        counts = replace(sides.counts, loaded=taken)
+        put_aside = sides.rejected.rows if sides.rejected else 0
+        if put_aside != counts.rejected:
+            raise MiscountedError(self._table, f"{counts.rejected} rows do not fit, and {put_aside} were put aside")
+        made, given = counts.loaded + counts.late, counts.read - counts.rejected
+        is_too_many = made > given and isinstance(self._table.query, SqlQuery)
+        if is_too_many or (made != given and self._table.row_for_row):
+            raise MiscountedError(self._table, f"{given} rows were read that fit, and {made} were written")
+        return replace(sides, counts=counts)
 
     def _commit(self, changes: Sequence[tuple[StoredTable, Change]]) -> None:
         for table, change in changes:
+            if table is self._main:
+                crashpoints.reach("rejects-committed")
             table.commit(change)
 
     def _changes(self, record: UpdateRecord, written: Written, sides: _Sides) -> list[tuple[StoredTable, Change]]:
@@ -231,23 +288,9 @@ class BaseTableLoader:
         return () if table in as_they_came else self._table.partition_by
 
 
-def discovered_columns(session: SparkSession, feed: Feed, files: Sequence[FeedFile]) -> tuple[Column, ...]:
-    """Columns of the files that the feed does not declare, in order of appearance.
-
-    CSV and JSON say nothing about types, so these are strings; Parquet files know theirs.
-    """
-    known = set(feed.column_names)
-    found: dict[str, Column] = {}
-    for file in files:
-        new = [name for name in file.columns or () if name not in known and name not in found]
-        if not new:
-            continue
-        types = {}
-        if feed.format is FileFormat.PARQUET:
-            types = {field.name: field.dataType.simpleString() for field in session.read.parquet(file.path).schema}
-        for name in new:
-            found[name] = Column(name=name, type=types.get(name, "string"))
-    return tuple(found.values())
+def _are_held_apart(items: Sequence[LoadItem]) -> bool:
+    """Whether each row has to be held to the limit of lateness of its own file."""
+    return len({item.late_upto for item in items}) > 1
 
 
 def _size(items: Sequence[LoadItem]) -> int:

@@ -40,7 +40,7 @@ class TableSchemas:
 def feed_schema(feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:
     """The columns that a feed's rows have in Spark: the time column is always a time."""
     columns = [
-        Column(name=column.name, type=_effective_type(feed, column), nullable=column.nullable)
+        Column(name=column.name, type=effective_type(feed, column), nullable=column.nullable)
         for column in (*feed.schema, *extra)
     ]
     return schema_from_ddl(", ".join(f"{quoted(column.name)} {column.type}" for column in columns))
@@ -75,7 +75,8 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
-def _effective_type(feed: Feed, column: Column) -> str:
+def effective_type(feed: Feed, column: Column) -> str:
+    """The type of a column once it has been parsed."""
     if column.name == feed.time_column and feed.time_format is not None:
         return "timestamp"
     return column.type

@@ -31,6 +31,17 @@ _REQUIRED = {
     # Queries read tables. Spark would put environment and settings into their text, and open files that they name.
     "spark.sql.variable.substitute": "false",
     "spark.sql.runSQLOnFiles": "false",
+    # A row is parsed whole, whatever a query makes of it: otherwise its errors are not found.
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    "spark.sql.csv.filterPushdown.enabled": "false",
+    "spark.sql.json.filterPushdown.enabled": "false",
+    "spark.sql.optimizer.enableCsvExpressionOptimization": "false",
+    "spark.sql.optimizer.enableJsonExpressionOptimization": "false",
+    # Times in nanoseconds have no type of their own: they are read as numbers.
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+    # What could be parsed of a row is kept, to say what could not.
+    "spark.sql.json.enablePartialResults": "true",
+    "spark.sql.json.enableExactStringParsing": "true",
 }
 # Updates are many and small: a shuffle into Spark's default number of partitions would cost more than the work.
 _SHUFFLE, _SPARKS_DEFAULT, _OURS = "spark.sql.shuffle.partitions", "200", str(max(2, os.cpu_count() or 2))

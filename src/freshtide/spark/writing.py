@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from freshtide import crashpoints
 from freshtide.core.instants import datetime_of, seconds
 from freshtide.spark.collecting import collected
 from freshtide.spark.reading import instant
@@ -80,6 +81,7 @@ def _write_large(
         folders = (_OPEN, *partition_by)
     staging = table.staging(number)
     written = written_rows(frame, lambda rows: _write_parquet(rows, staging, folders))
+    crashpoints.reach("spark-write")
     adopted: list[DataFile] = []
     for root in sorted(staging.glob(f"{_OPEN}=*")) if _OPEN in folders else [staging]:
         adopted += table.adopt(root, number=number, partition_by=partition_by)

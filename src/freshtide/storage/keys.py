@@ -35,11 +35,6 @@ def places(keys: pa.Array, among: pa.Array) -> pa.Array:
     return pc.index_in(keys, value_set=among.cast(keys.type), skip_nulls=False)
 
 
-def without(keys: pa.Array, others: pa.Array) -> pa.Array:
-    """The keys that are not among others."""
-    return keys.filter(pc.is_null(places(keys, others)))
-
-
 def all_of(arrays: Iterable[pa.Array]) -> pa.Array:
     """The values of several columns in one."""
     found = [array for array in arrays if len(array)]

@@ -8,57 +8,59 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
 
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.loads import LoadItem
-from freshtide.core.tables import Column, Feed
-from freshtide.spark.ingest import BLOCK, FILE, Batch, read_batch
+from freshtide.spark.ingest import BLOCK, FILE, Batch, FeedReader, confirmed, in_question
 from freshtide.spark.unreadable import KnownGood, reading
 from freshtide.spark.updates.rows import Reject, Rows, RowShape
+from freshtide.spark.verdicts import Tally
 
 Read = tuple[Rows, list[Reject]]
 """The rows of a file, and what of it could not be parsed."""
 
 
-def read_files(
-    session: SparkSession,
-    feed: Feed,
-    extra: tuple[Column, ...],
-    files: Sequence[FeedFile],
-    shape: RowShape,
-    *,
-    tables: Path,
-) -> list[Read]:
+def read_files(reader: FeedReader, files: Sequence[FeedFile], shape: RowShape, *, tables: Path) -> list[Read]:
     """Read files together; the rows of each, in the order of the files. Punctuation has none.
 
     `tables` is the folder that the tables are in.
     """
-    known_good = KnownGood(session=session, format=feed.format, tables=tables)
+    known_good = KnownGood(session=reader.session, format=reader.feed.format, tables=tables)
     items = [LoadItem(file=file, late_upto=None) for file in files if file.state is FileState.READY]
-    with reading(items, lambda item: _batch(session, feed, extra, [item]).tally(), known_good=known_good):
-        batch = _batch(session, feed, extra, items)
-        good = batch.good_by_file().toArrow()
-        unfit = _unfit(batch, items, good.num_rows)
+    unchanged = reader.contents.watched([item.file for item in items])
+    with reading(items, lambda item: reader.read([item]).tally(), known_good=known_good):
+        good, tally, batch = _good_rows(reader, items)
+        unfit = _unfit(batch) if tally.rejected else {}
+    unchanged()
     by_path = _by_path(good)
     nothing = good.slice(0, 0)
     found = []
     for file in files:
         rows = by_path.get(file.path, nothing)
-        waiting = shape.rows(rows, feed.time_column, file=file, arrived_at=file.arrived_at)
+        waiting = shape.rows(rows, reader.feed.time_column, file=file, arrived_at=file.arrived_at)
         found.append((waiting, unfit.get(file.path, [])))
     return found
 
 
-def _batch(session: SparkSession, feed: Feed, extra: tuple[Column, ...], items: Sequence[LoadItem]) -> Batch:
-    return read_batch(session, feed, extra, items, judge_late=False)
+def _good_rows(reader: FeedReader, items: Sequence[LoadItem]) -> tuple[pa.Table, Tally, Batch]:
+    """The good rows, how many there were of all, and the batch that they are of. Hardly a file has rows of the future:
+    they are looked for only where the times that were found say so."""
+    batch = reader.read(items, judge=False)
+    good, tally = _collected(batch, items)
+    if in_question(reader.feed, items, tally):
+        batch = reader.read(items)
+        good, tally = _collected(batch, items)
+    return good, tally, batch
 
 
-def _unfit(batch: Batch, items: Sequence[LoadItem], good: int) -> dict[str, list[Reject]]:
-    """Rows that do not fit the schema, by path; looked for unless as many are good as were counted on arrival."""
-    expected = [item.file.rows for item in items]
-    if None not in expected and sum(rows or 0 for rows in expected) == good:
-        return {}
+def _collected(batch: Batch, items: Sequence[LoadItem]) -> tuple[pa.Table, Tally]:
+    watched, watch = batch.watched()
+    rows = watched.good_by_file().toArrow()
+    return rows, confirmed(watch.tally, items, batch.tally)
+
+
+def _unfit(batch: Batch) -> dict[str, list[Reject]]:
+    """Rows that do not fit the schema, by path."""
     found: dict[str, list[Reject]] = defaultdict(list)
     for row in batch.rejected().collect():
         found[row["file"]].append(Reject(file=row["file"], content=row["content"], reason=row["reason"]))

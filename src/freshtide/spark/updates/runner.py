@@ -17,6 +17,8 @@ from freshtide.core.files import FeedFile
 from freshtide.core.instants import micros
 from freshtide.core.sides import REJECTS, open_beside
 from freshtide.core.tables import Column, Feed, Table
+from freshtide.spark.contents import Contents
+from freshtide.spark.ingest import FeedReader
 from freshtide.spark.queries import evaluate
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import arrow_schema_of, feed_schema, input_schema
@@ -105,6 +107,7 @@ class UpdateTableRunner:
         clock: Callable[[], float],
         listeners: Listeners,
         spool: Spool,
+        contents: Contents,
     ) -> None:
         """`spool` keeps what a run leaves behind."""
         self.table = table
@@ -122,12 +125,8 @@ class UpdateTableRunner:
         self._definition = definition
         self._clock = clock
         self._listeners = listeners
+        self._contents = contents
         self._sizes = BatchSizes(most=_LARGEST_BATCH, overhead=_LEAST_OVERHEAD)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether an update would find nothing to do."""
-        return self._stream is None or self._stream.is_quiet
 
     def begin_anew(self) -> None:
         """Forget what has come so far; files that are not done with will be read again."""
@@ -149,7 +148,7 @@ class UpdateTableRunner:
 
     def take_in(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> None:
         """Read files and let their rows wait."""
-        for rows, unfit in read_files(session, self.feed, extra, files, self._shape, tables=self._tables):
+        for rows, unfit in read_files(self._reader(session, extra), files, self._shape, tables=self._tables):
             self.stream.take_in(rows, unfit)
 
     def update(self, session: SparkSession, extra: tuple[Column, ...]) -> Merged | None:
@@ -182,12 +181,15 @@ class UpdateTableRunner:
         anew = self._make_stream(self.table, self._shape, apart=True)
         begun = [file for file in self.stream.unfinished if file not in files]
         in_order = sorted([*files, *begun], key=lambda file: file.id)
-        for rows, unfit in read_files(session, self.feed, extra, in_order, self._shape, tables=self._tables):
+        for rows, unfit in read_files(self._reader(session, extra), in_order, self._shape, tables=self._tables):
             anew.take_in(rows, unfit)
         batch = anew.take(anew.pending.residents, self._clock())
         settlement = anew.settlement(batch).but_for(begun)
         snapshot, _ = self._process(session, batch, settlement, extra, anew=True)
         return Merged(snapshot=snapshot, files=settlement.files)
+
+    def _reader(self, session: SparkSession, extra: tuple[Column, ...]) -> FeedReader:
+        return FeedReader(session=session, feed=self.feed, extra=extra, contents=self._contents)
 
     def _measured(self, keys: int, seconds: float) -> None:
         self._sizes.observe(keys, seconds)

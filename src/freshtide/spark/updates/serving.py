@@ -9,6 +9,7 @@ from typing import Protocol
 
 from freshtide.core.tables import Feed, Table
 from freshtide.core.updatestreams import KeyOrder
+from freshtide.spark.contents import Contents
 from freshtide.spark.updates.listeners import Listeners
 from freshtide.spark.updates.rows import RowShape
 from freshtide.spark.updates.runner import UpdateTableRunner
@@ -49,6 +50,7 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
         listeners: Listeners,
         make_queue: QueueMaker,
         spool: Path,
+        contents: Contents,
     ) -> None:
         """`memory` is how many bytes the rows of all tables together may take while they wait.
 
@@ -73,6 +75,7 @@ class UpdateStreams(Mapping[str, UpdateTableRunner]):
                     clock=clock,
                     listeners=listeners,
                     spool=Spool(spool / f"{table.name}.arrow"),
+                    contents=contents,
                 )
 
     def __getitem__(self, table: str) -> UpdateTableRunner:

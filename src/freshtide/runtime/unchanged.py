@@ -1,0 +1,94 @@
+"""Whether Spark has read what was hashed when a file arrived.
+
+Spark opens files by their names, long after they were inspected, and may open one several times. So a load looks at its
+files before they are read and again before anything is committed. As long as nothing has touched a file, a look is
+cheap; where its last change may be younger than its inspection, it is hashed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from freshtide.core.errors import FreshtideError
+from freshtide.core.files import FeedFile
+from freshtide.runtime.integrity import CHANGED_BEFORE_LOADING
+
+# Clocks of file systems tick; a change may bear a time that is a little older than it is.
+_TICK = 0.05
+
+
+class ChangedFilesError(FreshtideError):
+    """Files that have other content than was registered."""
+
+    def __init__(self, files: Sequence[FeedFile]) -> None:
+        self.reasons = tuple((file, CHANGED_BEFORE_LOADING) for file in files)
+        named = ", ".join(file.path for file in files)
+        super().__init__(
+            f"Changed since arrival: {named}. Nothing of this load was committed.", way_out="Put back what arrived."
+        )
+
+
+class TouchedFilesError(FreshtideError):
+    """Files that were replaced, and put back, while they were read: nobody knows what was read."""
+
+    def __init__(self, files: Sequence[FeedFile]) -> None:
+        named = ", ".join(file.path for file in files)
+        super().__init__(f"Touched while being read: {named}. Nothing of this load was committed; it is tried again.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What the file system tells of a file. A rename or a write changes some of it."""
+
+    size: int
+    modified_ns: int
+    changed_ns: int
+    inode: int
+
+    @classmethod
+    def at(cls, path: str) -> _Look | None:
+        try:
+            found = Path(path).stat()
+        except OSError:
+            return None
+        return cls(size=found.st_size, modified_ns=found.st_mtime_ns, changed_ns=found.st_ctime_ns, inode=found.st_ino)
+
+    def is_what_arrived(self, file: FeedFile) -> bool:
+        """Whether the file system alone vouches for the content."""
+        is_older = self.changed_ns / 1e9 < file.arrived_at - _TICK
+        return is_older and (self.size, self.modified_ns) == (file.size, file.modified_ns)
+
+
+def watched(files: Sequence[FeedFile]) -> Callable[[], None]:
+    """Look at files that are about to be read; what is returned looks again.
+
+    Both raise where the content is not what was registered. A file that is away is left to whoever reads it.
+    """
+    before = {file: _Look.at(file.path) for file in files}
+    doubted = [file for file, seen in before.items() if seen is not None and not seen.is_what_arrived(file)]
+    _require_content(doubted)
+
+    def unchanged() -> None:
+        touched = [file for file, seen in before.items() if _Look.at(file.path) != seen]
+        _require_content(touched)
+        if touched:
+            raise TouchedFilesError(touched)
+
+    return unchanged
+
+
+def _require_content(files: Sequence[FeedFile]) -> None:
+    changed = [file for file in files if _hash(file.path) not in (file.sha256, None)]
+    if changed:
+        raise ChangedFilesError(changed)
+
+
+def _hash(path: str) -> str | None:
+    try:
+        with Path(path).open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError:
+        return None

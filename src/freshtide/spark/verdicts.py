@@ -1,0 +1,164 @@
+"""Which rows of a feed fit: the conditions as SQL, and how many rows met them as they were read.
+
+Spark parses only the columns that a plan refers to and finds only their errors, and it simplifies conditions. What
+becomes of a row must not hang on what a query selects, so the condition refers to every column, in a way that cannot be
+simplified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from py4j.java_gateway import JavaObject
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as sf
+
+from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.spark.collecting import collected
+from freshtide.spark.schemas import effective_type, quoted
+
+CONTENT, UNNAMED = "_content", "_unnamed"
+_VERDICT, _TIME = "_verdict", "_time"
+# What Python and Arrow have dates for; Spark goes on to the year 294247.
+_RANGES = {
+    "timestamp": ("TIMESTAMP'0001-01-01T00:00:00Z'", "TIMESTAMP'9999-12-31T23:59:59.999999Z'"),
+    "date": ("DATE'0001-01-01'", "DATE'9999-12-31'"),
+}
+_LONGEST_NAME = 255
+"""Bytes of a file name, on all common file systems."""
+
+
+class Verdict(IntEnum):
+    GOOD = 0
+    REJECTED = 1
+    LATE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many rows were read, and what was found of them. `low` and `high` bound the times of those that fit."""
+
+    read: int = 0
+    rejected: int = 0
+    late: int = 0
+    low: int | None = None
+    high: int | None = None
+
+
+def unfit_conditions(
+    feed: Feed, columns: Sequence[Column], *, partitions: Sequence[str] = (), unnamed: bool = False
+) -> list[str]:
+    """Conditions of which any makes a row unfit; each is true or false, never null.
+
+    `partitions` are columns that become names of folders. With `unnamed` there may be values without a column.
+    """
+    conditions = [f"{quoted(column.name)} IS NULL" for column in columns if is_required(feed, column)]
+    if feed.format is not FileFormat.PARQUET:
+        empty = " + ".join(f"CAST({quoted(column.name)} IS NULL AS INT)" for column in columns)
+        conditions = [f"{CONTENT} IS NOT NULL", *conditions, f"{empty} > {len(columns)}"]
+    if unnamed:
+        conditions.append(f"{UNNAMED} IS NOT NULL")
+    conditions += out_of_range(feed, columns).values()
+    return [*conditions, *too_long(columns, partitions).values()]
+
+
+def is_required(feed: Feed, column: Column) -> bool:
+    return not column.nullable or column.name == feed.time_column
+
+
+def out_of_range(feed: Feed, columns: Sequence[Column]) -> dict[str, str]:
+    """By column with a time or a date: the condition under which no table could hold it."""
+    bounds = {column.name: _RANGES.get(effective_type(feed, column).lower()) for column in columns}
+    return {
+        name: f"coalesce({quoted(name)} NOT BETWEEN {bound[0]} AND {bound[1]}, false)"
+        for name, bound in bounds.items()
+        if bound is not None
+    }
+
+
+def too_long(columns: Sequence[Column], partitions: Sequence[str]) -> dict[str, str]:
+    """By column: the condition under which its value gives a folder a name that is too long."""
+    texts = [column.name for column in columns if column.name in partitions and column.type.lower() == "string"]
+    found = {}
+    for name in texts:
+        # As the folder's name has it: everything but letters, digits, a space and _.-~ as %XX.
+        encoded = f"replace(replace(url_encode({quoted(name)}), '*', '%2A'), '%7E', '~')"
+        room = _LONGEST_NAME - len(f"{name}=".encode())
+        found[name] = f"coalesce(octet_length({encoded}) > {room}, false)"
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """When a row does not fit and when it is late, and the time that it bears."""
+
+    unfit: str
+    late: str
+    time: str
+
+    @property
+    def good(self) -> str:
+        return f"NOT ({self.unfit}) AND NOT ({self.late})"
+
+    def tally(self, frame: DataFrame) -> Tally:
+        """Count the rows of a frame."""
+        (row,) = frame.selectExpr(*(f"{value} AS {name}" for name, value in self._figures.items())).collect()
+        return Tally(**row.asDict())
+
+    def tally_in_place(self, frame: DataFrame) -> Tally:
+        """The same for few rows that Spark was handed: their verdicts are fetched without a job, and counted here."""
+        verdict = (
+            f"CASE WHEN {self.unfit} THEN {int(Verdict.REJECTED)} "
+            f"WHEN {self.late} THEN {int(Verdict.LATE)} ELSE {int(Verdict.GOOD)} END AS {_VERDICT}"
+        )
+        rows = collected(frame.selectExpr(verdict, f"{self.time} AS {_TIME}"))
+        verdicts = rows.column(_VERDICT)
+        is_fit = pc.not_equal(verdicts, pa.scalar(int(Verdict.REJECTED), verdicts.type))
+        times = pc.min_max(rows.column(_TIME).filter(is_fit)).as_py()
+        found: Mapping[int, int] = {item["values"]: item["counts"] for item in pc.value_counts(verdicts).to_pylist()}
+        return Tally(
+            read=rows.num_rows,
+            rejected=found.get(Verdict.REJECTED, 0),
+            late=found.get(Verdict.LATE, 0),
+            low=times["min"],
+            high=times["max"],
+        )
+
+    def watched(self, frame: DataFrame) -> tuple[DataFrame, Watch]:
+        """The frame, whose rows are counted on their way through it to wherever they go."""
+        observation = Observation()
+        counted = frame.observe(observation, *(sf.expr(value).alias(name) for name, value in self._figures.items()))
+        return counted, Watch(observation, tuple(self._figures))
+
+    @property
+    def _figures(self) -> dict[str, str]:
+        time_if_fit = f"CASE WHEN {self.unfit} THEN NULL ELSE {self.time} END"
+        return {
+            "read": "count(1)",
+            "rejected": f"count_if({self.unfit})",
+            "late": f"count_if(NOT ({self.unfit}) AND ({self.late}))",
+            "low": f"min({time_if_fit})",
+            "high": f"max({time_if_fit})",
+        }
+
+
+class Watch:
+    """Tells how many rows have passed, once they have."""
+
+    def __init__(self, observation: Observation, figures: Sequence[str]) -> None:
+        self._observation: JavaObject = observation._jo
+        self._figures = figures
+
+    @property
+    def tally(self) -> Tally | None:
+        """What was counted; None where Spark saw beforehand that it need not read."""
+        if not self._observation.future().isCompleted():
+            return None
+        row = self._observation.getRow()
+        if row.length() != len(self._figures):
+            return None
+        return Tally(**{name: row.get(place) for place, name in enumerate(self._figures)})
