@@ -43,6 +43,19 @@ def test_what_spark_says_it_has_written_must_be_there_before_it_is_committed(
     shop.warehouse.close()
 
 
+def test_a_large_load_of_which_nothing_is_to_be_written_is_none_to_wait_for(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    shop = Shop(tmp_path / "shop", spark, large_update=1)
+    shop.events("a")
+    shop.warehouse.sql("CREATE STREAMING TABLE none AS SELECT * FROM STREAM a_feed WHERE 1 = 0")
+    shop.drop_events("a", "1.csv", [(1, "x", 1), (2, "x", 2)])
+    shop.load()
+    assert shop.rows("none") == []
+    assert shop.counts()["none"].filtered == 2
+    shop.warehouse.close()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_cluster_without_executors_is_told_and_folders_that_it_does_not_see_are_named(tmp_path: Path) -> None:

@@ -103,3 +103,14 @@ def test_no_record_of_a_generator_fails_the_table(shop: Shop) -> None:
     shop.load()
     assert newest(shop) == {"a": 1, "b": 2}
     assert len(shop.rows("quotes__rejects")) == 4
+
+
+def test_a_row_of_the_future_is_a_reject_and_does_not_outlast_those_that_follow(shop: Shop) -> None:
+    port = free_port()
+    declare(shop, listen=f"127.0.0.1:{port}")
+    ahead = json.dumps({"ts": "9000-01-01T00:00:00Z", "k": "a", "v": 9}) + "\n"
+    sent = [line(1, "a", 1), ahead, line(2, "a", 2)]
+    shop.warehouse.run(until=first_then(lambda: send(port, *sent), lambda: newest(shop) == {"a": 2}))
+    assert [row["reason"] for row in shop.rows("quotes__rejects")] == [
+        "column 'ts': the time is more than 1h ahead of the clock"
+    ]

@@ -11,6 +11,9 @@ from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
 from freshtide.core.updatestreams import StreamSource, UpdateSemantics
 
+FUTURE_LIMIT = 3_600.0
+"""Seconds that the time of a row may lie beyond its arrival, unless its feed says otherwise."""
+
 
 class FileFormat(StrEnum):
     CSV = "csv"
@@ -99,7 +102,7 @@ class Feed:
     what comes out of order all the same is taken in (with punctuation: only that says what is late)."""
     punctuation: str | None = None
     """A glob for punctuation files, which hold one timestamp: nothing older will arrive."""
-    future_limit: float | None = 3_600.0
+    future_limit: float | None = FUTURE_LIMIT
     """How far beyond its arrival the time of a row, or the time stamp of a file, may lie. None: any distance."""
     period: float | None = None
     phase: float | None = None

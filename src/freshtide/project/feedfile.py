@@ -13,6 +13,7 @@ from freshtide.core.durations import format_duration, parse_duration
 from freshtide.core.errors import DurationError, FreshtideError, Problem, TimestampError
 from freshtide.core.instants import micros_of, parse_instant, seconds
 from freshtide.core.tables import (
+    FUTURE_LIMIT,
     Column,
     Duplicates,
     Feed,
@@ -29,6 +30,7 @@ from freshtide.project.streamfeed import is_stream, read_stream
 from freshtide.project.timecolumns import find_time_column
 from freshtide.project.validation import (
     Duration,
+    FutureLimit,
     LocalPath,
     Place,
     PositiveDuration,
@@ -208,11 +210,6 @@ def _size(value: object) -> Any:
     return understood(parse_size, plain(value, "a size"))
 
 
-def _future_limit(value: object) -> float | None:
-    """A duration, or none at all."""
-    return None if value in ("none", None) else understood(parse_duration, plain(value, "a duration or none"))
-
-
 def _path(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise wrong("'path' is empty.", way_out="Write a folder with a pattern, like landing/cpu/*.csv.")
@@ -240,7 +237,7 @@ class _WrittenFeed(Written):
     settle: Annotated[Settling, BeforeValidator(_settling)] = Settling()
     lateness: Duration | None = None
     punctuation: LocalPath | None = None
-    future_limit: Annotated[float | None, BeforeValidator(_future_limit)] = 3_600.0
+    future_limit: FutureLimit = FUTURE_LIMIT
     period: PositiveDuration | None = None
     phase: Annotated[float | None, BeforeValidator(_phase)] = None
     jitter: Duration | None = None

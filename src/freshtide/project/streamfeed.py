@@ -11,14 +11,14 @@ from pydantic import BeforeValidator, Field
 
 from freshtide.core.errors import FreshtideError, Problem
 from freshtide.core.secrets import hide
-from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.core.tables import FUTURE_LIMIT, Column, Feed, FileFormat
 from freshtide.core.updatestreams import GeneratorSource, SocketSource, StreamSource
 from freshtide.feeds import check_time_format
 from freshtide.project.columns import read_schema
 from freshtide.project.functions import fingerprint
 from freshtide.project.names import name_fault
 from freshtide.project.timecolumns import find_time_column
-from freshtide.project.validation import Place, PositiveDuration, Written, check, wrong
+from freshtide.project.validation import FutureLimit, Place, PositiveDuration, Written, check, wrong
 
 _SOURCES = ("listen", "connect", "generator")
 _LIMITS = ("secret", "connections", "idle")
@@ -69,6 +69,7 @@ def read_stream(
         schema=columns,
         time_column=time_column,
         time_format=written.time_format,
+        future_limit=written.future_limit,
         stream=source,
         origin=place(()),
     )
@@ -175,6 +176,7 @@ class _WrittenStream(Written):
     secret: Annotated[str, BeforeValidator(_secret)] | None = None
     connections: Annotated[int, BeforeValidator(_connections)] | None = None
     idle: PositiveDuration | None = None
+    future_limit: FutureLimit = FUTURE_LIMIT
     format: Annotated[str, BeforeValidator(_json)] = "json"
     # Read apart, column by column; the alias keeps clear of pydantic's own `schema`.
     columns: Any = Field(alias="schema")

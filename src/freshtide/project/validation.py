@@ -79,8 +79,13 @@ def _positive_duration(value: object) -> Any:
     return seconds
 
 
+def _future_limit(value: object) -> Any:
+    return None if value in ("none", None) else understood(parse_duration, plain(value, "a duration or none"))
+
+
 Duration = Annotated[float, BeforeValidator(_duration)]
 PositiveDuration = Annotated[float, BeforeValidator(_positive_duration)]
+FutureLimit = Annotated[float | None, BeforeValidator(_future_limit)]
 LocalPath = Annotated[str, BeforeValidator(local_path)]
 
 

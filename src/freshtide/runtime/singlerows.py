@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import queue
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -10,6 +11,7 @@ from functools import partial
 from freshtide.catalog import Catalog
 from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
+from freshtide.core.durations import format_duration
 from freshtide.core.events import DataArrived, Event
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Feed, Table
@@ -43,8 +45,12 @@ class RowIntake:
 
     def take(self, rows: Sequence[StreamRow]) -> None:
         now = self._clock.onward()
-        offered = [(row.time, row.values, row.content) for row in rows]
-        for runner in self._runners:
+        latest = self._latest_allowed()
+        beyond = [RejectedRow(row.content, self._of_the_future()) for row in rows if row.time > latest]
+        if beyond:
+            self.reject(beyond)
+        offered = [(row.time, row.values, row.content) for row in rows if row.time <= latest]
+        for runner in self._runners if offered else ():
             announce = partial(self._announce, runner, now)
             runner.stream.offer(offered, source=self._feed.name, at=now, announce=announce)
 
@@ -54,6 +60,15 @@ class RowIntake:
         for runner in self._runners:
             announce = partial(self._announce, runner, now)
             runner.stream.reject(told, source=self._feed.name, announce=announce)
+
+    def _latest_allowed(self) -> float:
+        """The newest time that a row may bear which comes now: one from far ahead would outlast all that follow."""
+        limit = self._feed.future_limit
+        return math.inf if limit is None else self._clock.now() + limit
+
+    def _of_the_future(self) -> str:
+        limit = format_duration(self._feed.future_limit or 0.0)
+        return f"column '{self._feed.time_column}': the time is more than {limit} ahead of the clock"
 
     def _announce(self, runner: UpdateTableRunner, now: float) -> None:
         self._book(runner.table.name)

@@ -13,12 +13,12 @@ from enum import IntEnum
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sf
 
 from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.spark.collecting import collected
+from freshtide.spark.observing import observed
 from freshtide.spark.schemas import effective_type, quoted
 
 CONTENT, UNNAMED = "_content", "_unnamed"
@@ -150,15 +150,11 @@ class Watch:
     """Tells how many rows have passed, once they have."""
 
     def __init__(self, observation: Observation, figures: Sequence[str]) -> None:
-        self._observation: JavaObject = observation._jo
+        self._observation = observation
         self._figures = figures
 
     @property
     def tally(self) -> Tally | None:
         """What was counted; None where Spark saw beforehand that it need not read."""
-        if not self._observation.future().isCompleted():
-            return None
-        row = self._observation.getRow()
-        if row.length() != len(self._figures):
-            return None
-        return Tally(**{name: row.get(place) for place, name in enumerate(self._figures)})
+        figures = observed(self._observation, self._figures)
+        return None if figures is None else Tally(**figures)

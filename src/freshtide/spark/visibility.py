@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 
 from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
+from freshtide.spark.observing import observed
 
 _EVERYWHERE = "It must be there, under the same name, on every machine that works for Spark: mount it on each."
 # Each file is read by a task of its own.
@@ -39,7 +40,8 @@ def written_rows(frame: DataFrame, write: Callable[[DataFrame], None]) -> int:
     """Let Spark write a frame; how many rows it says it has written."""
     count = Observation()
     write(frame.observe(count, sf.count(sf.lit(1)).alias(_ROWS)))
-    return int(count.get[_ROWS])
+    figures = observed(count, (_ROWS,))
+    return 0 if figures is None else int(figures[_ROWS])
 
 
 def require_shared(session: SparkSession, *, tables: Path, feeds: Iterable[Path]) -> None:
