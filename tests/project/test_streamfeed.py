@@ -101,8 +101,8 @@ def test_a_generator_is_given_in_python() -> None:
         ("listen: localhost:1\nformat: csv\n", "2: Single rows come as JSON, not as 'csv'. Take 'format' out."),
         (
             "listen: localhost:1\nprt: 3\n",
-            "2: There is no setting 'prt'. Known: connect, connections, format, future_limit, generator, idle, listen, name, "
-            "schema, secret, time_column, time_format.",
+            "2: There is no setting 'prt'. Known: connect, connections, format, future_limit, generator, idle, listen, "
+            "name, schema, secret, time_column, time_format.",
         ),
     ],
 )
