@@ -27,6 +27,7 @@ from freshtide.storage import (
 )
 from freshtide.storage.housekeeping import prune_log
 from tests.storage.tablebench import AT, commit, held, log_files, opened, rows, update, values
+from tests.warehouse.shop import Shop, stamp
 
 DAY = 86_400.0
 
@@ -112,6 +113,32 @@ def test_what_the_updates_said_survives_them(tmp_path: Path) -> None:
     assert table.snapshot is not None
     assert again.snapshot is not None
     assert again.snapshot.record == table.snapshot.record
+
+
+def test_a_lost_catalog_is_rebuilt_though_the_log_is_pruned(shop: Shop) -> None:
+    shop.events("a")
+    for number in range(1, 5):
+        shop.drop("a", f"{number}.csv", f"ts,k,v\n{stamp(number)},x,{number}\n{stamp(number)},x,no number\n")
+        shop.load()
+    before = shop.bag("a"), shop.counts(), shop.freshness("a")
+    for name in ("a", "a__rejects"):
+        table = Store(shop.root / "warehouse").table(name)
+        table.recover()
+        table.checkpoint()
+        grow_old(table.folder / "_delta_log")
+        prune(table)
+        assert len(log_files(table.folder)) == 1
+    shop.warehouse.close()
+    shop.lose_catalog()
+    again = shop.again()
+    again.events("a")
+    again.load()
+    assert (again.bag("a"), again.counts(), again.freshness("a")) == before
+    again.drop_events("a", "5.csv", [(5, "x", 5)])
+    again.load()
+    assert sorted(row["v"] for row in again.rows("a")) == [1, 2, 3, 4, 5]
+    again.check()
+    again.warehouse.close()
 
 
 def test_the_ledger_grows_in_parts_and_a_rebuild_begins_it_anew(tmp_path: Path) -> None:

@@ -77,11 +77,15 @@ def _updates_json(updates: UpdateSemantics | None) -> dict[str, Any] | None:
     return {"key": list(updates.key), "order": str(updates.order), "windows": shown}
 
 
-def doctor(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+def doctor(
+    project: ProjectOption = HERE,
+    deep: Annotated[bool, typer.Option("--deep", help="Check the files of all tables against their logs.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Say what is missing on this machine or in this project, and what to do about it."""
     from freshtide.cli.checks import check_everything
 
-    findings = check_everything(project)
+    findings = check_everything(project, deep=deep)
     if as_json:
         print_json([{"check": f.check, "ok": f.ok, "found": f.found, "way_out": f.way_out} for f in findings])
     else:

@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from freshtide.catalog import Catalog, without_password
+from freshtide.cli.findings import Finding
+from freshtide.cli.tablechecks import check_tables
 from freshtide.core.errors import FreshtideError, ProjectError
 from freshtide.core.updatestreams import SocketSource
 from freshtide.observe import Places
@@ -25,18 +26,8 @@ _LEAST_DISK = 2 * 1024**3
 _PACKAGES = {"pyspark": "4.1", "deltalake": "1.6.6", "pyarrow": "18.0"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """The result of one check."""
-
-    check: str
-    ok: bool
-    found: str
-    way_out: str | None = None
-
-
-def check_everything(folder: Path) -> list[Finding]:
-    """Check the machine, and the project if the folder is in one."""
+def check_everything(folder: Path, *, deep: bool = False) -> list[Finding]:
+    """Check the machine, and the project if the folder is in one; if `deep`, its tables as well."""
     findings = [_python(), _java(), *_packages(), _scheduler(), _disk(folder)]
     try:
         project = load_project(find_project(folder))
@@ -47,7 +38,7 @@ def check_everything(folder: Path) -> list[Finding]:
         findings.append(Finding(check="Project", ok=False, found=f"{first.placed}{more}", way_out=way_out))
         return findings
     findings.append(Finding(check="Project", ok=True, found=f"'{project.settings.name}' in {project.root}"))
-    return [*findings, *_folders(project), _catalog(project)]
+    return [*findings, *_folders(project), _catalog(project), *(check_tables(project) if deep else ())]
 
 
 def _python() -> Finding:

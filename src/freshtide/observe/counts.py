@@ -116,4 +116,4 @@ def _impossible(filtered: int, *, keeps_all: bool) -> list[str]:
 
 def _stored(store: Store, name: str) -> int:
     snapshot = store.table(name).snapshot
-    return snapshot.rows if snapshot else 0
+    return snapshot.rows_on_disk() if snapshot else 0

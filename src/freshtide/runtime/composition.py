@@ -26,7 +26,7 @@ from freshtide.runtime.engine import Engine
 from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.news import News
 from freshtide.runtime.opening import loading_flows, open_store
-from freshtide.runtime.recovery import reconcile, revised_views
+from freshtide.runtime.recovery import lost_files, reconcile, revised_views
 from freshtide.runtime.regularly import regularly
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.unchanged import watched
@@ -202,6 +202,7 @@ class Workbench:
             poll=settings.poll,
             clock=self.clock,
             trace=trace,
+            lost_files=lost_files(project.graph, self.store),
         )
 
     def _require_shared(self) -> None:

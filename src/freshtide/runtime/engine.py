@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -84,13 +84,16 @@ class Engine:
         poll: float,
         clock: SystemClock,
         trace: TraceWriter,
+        lost_files: Mapping[str, int],
     ) -> None:
+        """`lost_files` says how many Parquet files tables have lost: those tables are computed anew."""
         self._scheduler = scheduler
         self._feeds = feeds
         self._graph = graph
         self._catalog = catalog
         self._clock = clock
         self._trace = trace
+        self._lost_files = lost_files
         self._events = events
         self._surroundings = surroundings
         self._news = news
@@ -144,6 +147,7 @@ class Engine:
         self._on_outage = on_outage
         self._news.listener = on_news
         self._announce_pending()
+        self._announce_lost()
         self._start_streams()
         self._surroundings.start()
         self._arrivals.start()
@@ -294,6 +298,13 @@ class Engine:
         at_rest = self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
         at_rest &= self._surroundings.is_well and not self._scheduler.held and not self._owed
         return sources_quiet and at_rest and not self._single_rows.waiting()
+
+    def _announce_lost(self) -> None:
+        """Tables can be computed anew: from the files of their feeds, or from the tables that they read."""
+        for table, files in self._lost_files.items():
+            self._news.tell(f"'{table}' has lost Parquet files, {files} of them, and is computed anew.")
+        for unit in self._graph.units.of_all(self._lost_files):
+            self._events.put(RebuildRequested(table=unit))
 
     def _announce_pending(self) -> None:
         """What was registered before this start and not loaded yet."""

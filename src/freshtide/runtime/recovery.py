@@ -103,6 +103,17 @@ def revised_views(graph: TableGraph, store: Store) -> set[str]:
     return found
 
 
+def lost_files(graph: TableGraph, store: Store) -> dict[str, int]:
+    """How many files tables have lost, with those of the tables beside them; only tables that have lost some."""
+    found = {}
+    for table in graph.values():
+        snapshots = (store.table(name).snapshot for name in (table.name, *(sides(table) if table.is_base else ())))
+        lost = sum(len(snapshot.lost()) for snapshot in snapshots if snapshot is not None)
+        if lost:
+            found[table.name] = lost
+    return found
+
+
 def _recovered(
     table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
 ) -> TableRow:

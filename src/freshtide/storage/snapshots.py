@@ -108,9 +108,32 @@ class Snapshot:
     def size(self) -> int:
         return sum(file.size for file in self.files)
 
+    def lost(self) -> tuple[DataFile, ...]:
+        """The files that are not on disk as the log says: away, or of another size."""
+        return tuple(file for file in self.files if _size(self.folder / file.path) != file.size)
+
+    def rows_on_disk(self) -> int:
+        """The rows that can be read, as the files that are there say themselves."""
+        paths = (Path(path) for path in self.paths(self.files))
+        return sum(_rows(path) for path in paths if path.exists())
+
     def between(self, since: int | None, before: int | None) -> tuple[DataFile, ...]:
         """The files that may hold rows stamped in [since, before)."""
         return tuple(file for file in self.files if file.may_hold(since, before))
 
     def paths(self, files: tuple[DataFile, ...]) -> list[str]:
         return [str(self.folder / file.path) for file in files]
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _rows(path: Path) -> int:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except pa.ArrowInvalid:
+        return 0  # It is there and is none.
