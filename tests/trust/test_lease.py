@@ -10,15 +10,20 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError
+from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError, lease_folder
+from freshtide.catalog.leases.folder import FolderSeat
+from freshtide.catalog.leases.lease import LENGTH
 from freshtide.core.errors import LeaseLostError, SurroundingsError
+from freshtide.project import create_starter
 from freshtide.spark import SparkSession
 from tests.catalogs import empty_catalog
 from tests.warehouse.shop import Shop
@@ -261,6 +266,82 @@ def test_two_projects_on_one_storage_do_not_load_beside_each_other(
             beside.warehouse.run_once()
     assert [row["v"] for row in shop.rows("a")] == [1]
     beside.warehouse.close()
+
+
+def test_a_run_that_has_lost_its_lease_ends_and_books_nothing(shop: Shop) -> None:
+    shop.events("a")
+    shop.drop_events("a", "1.csv", [(1, "x", 1)])
+    with pytest.raises(LeaseLostError, match="nothing more is written"), _running(shop):
+        _wait_for(lambda: _has_committed(shop, "a"))
+        seat = FolderSeat(lease_folder(shop.root / "warehouse"))
+        found = seat.read()
+        assert found is not None
+        successor = replace(found.holder, epoch=found.holder.epoch + 1, nonce="another", born=0)
+        assert seat.take(successor, found)
+        shop.drop_events("a", "2.csv", [(2, "x", 2)])
+    assert [row["v"] for row in shop.rows("a")] == [1]
+    assert shop.warehouse.status().tables[0].status == "active", "nothing is the table's fault"
+    shop.load()
+    assert sorted(row["v"] for row in shop.rows("a")) == [1, 2]
+    shop.check()
+
+
+@pytest.mark.slow
+def test_a_run_that_slept_while_another_took_over_is_refused_and_no_row_is_lost_or_twice(tmp_path: Path) -> None:
+    project, twin = tmp_path / "shop", tmp_path / "twin"
+    for folder in (project, twin):
+        # Each with a catalog of its own: a process that stops in the midst of writing into SQLite locks it.
+        create_starter(folder, "shop")
+        for file, key in (("freshtide.yml", "storage: "), ("feeds/orders_feed.yml", "path: ")):
+            text = (folder / file).read_text()
+            (folder / file).write_text(text.replace(f"\n{key}", f"\n{key}{project}/"))
+    sleeper = _freshtide("run", at=project)
+    try:
+        _wait_for(lambda: bool(_orders(project)))
+        for number in range(30):
+            _order(project, number)
+            if number == 15:
+                sleeper.send_signal(signal.SIGSTOP)
+        # As from another machine: there is no lock that tells that the process is there.
+        (lease_folder(project / "warehouse") / "run.lock").unlink()
+        time.sleep(LENGTH)
+        other = _freshtide("run", "--once", at=twin)
+        said = other.communicate(timeout=180)
+        assert other.returncode == 0, said
+        loaded = _orders(project)
+        _order(project, 30)
+        sleeper.send_signal(signal.SIGCONT)
+        _, told = sleeper.communicate(timeout=60)
+    finally:
+        sleeper.kill()
+    assert (sleeper.returncode, "nothing more is written" in told) == (1, True), told
+    assert _orders(project) == loaded
+    assert set(loaded.values()) == {1}
+    assert {_FIRST + number for number in range(30)} <= set(loaded)
+
+
+_FIRST = 900_000
+
+
+def _freshtide(*words: str, at: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "freshtide", *words], cwd=at, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def _order(project: Path, number: int) -> None:
+    landing = project / "landing" / "orders"
+    hidden = landing / f".{number}"
+    row = f"{_FIRST + number},2026-05-01T11:{number:02d}:00Z,Zoe,12.00"
+    hidden.write_text(f"order_id,ordered_at,customer,amount\n{row}\n")
+    hidden.rename(landing / f"new-{number}.csv")
+
+
+def _orders(project: Path) -> Counter[int]:
+    table = project / "warehouse" / "orders"
+    if not (table / "_delta_log").exists():
+        return Counter()
+    return Counter(pl.read_delta(str(table))["order_id"].to_list())
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, false, update
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -140,6 +141,7 @@ def _engine(url: URL) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
     else:
         engine = create_engine(with_patience(url), pool_pre_ping=True)
+        event.listen(engine, "connect", _prepare_server)
 
     @event.listens_for(engine, "handle_error")
     def _explain(context: ExceptionContext) -> BaseException | None:
@@ -175,6 +177,13 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     _write_ahead(connection)
     # FULL: what the catalog says after a commit must survive a power cut, like the Delta log before it.
     connection.execute("PRAGMA synchronous=FULL")
+
+
+def _prepare_server(connection: Any, _record: object) -> None:
+    """Let the server end transactions of processes that are gone or sleep: nobody can take the lease over before."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout TO {int(_PATIENCE * 1_000)}")
+    connection.commit()
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

@@ -94,7 +94,7 @@ class UpdateWorker:
         update: int | None = None
         try:
             update = self._catalog.updates.start(self._row(command, started))
-            caught_up = self._catch_up(table)
+            caught_up = self.catch_up(table)
             try:
                 done = self._watched(table, command, scans)
             except AwaitedTableError as error:
@@ -180,7 +180,7 @@ class UpdateWorker:
     def _put_aside(self, file: FeedFile, reason: str) -> None:
         self._surroundings.insist(lambda: self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason))
 
-    def _catch_up(self, table: Table) -> bool:
+    def catch_up(self, table: Table) -> bool:
         """Finish what an earlier update decided to commit and could not, and book all that has landed.
 
         Whether that revised rows which dependents may have used.

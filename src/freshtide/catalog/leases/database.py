@@ -38,7 +38,7 @@ class CatalogSeat:
                 else:
                     before = leases.c.nonce == after.holder.nonce
                     # Transactions of the former holder that have looked already end before.
-                    connection.execute(select(leases).where(before).with_for_update())
+                    connection.execute(select(leases).where(before).with_for_update()).first()
                     taken = connection.execute(update(leases).where(before).values(values)).rowcount == 1
         except IntegrityError:
             return False

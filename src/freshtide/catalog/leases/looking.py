@@ -31,14 +31,17 @@ class RunLock:
     def require_free(self) -> None:
         """Raise if another process runs the warehouse: a quick look before anything costly is started."""
         found = self._held()
-        if found is not None:
+        # One that is there and gives no sign may hang: whoever takes the lease waits for a sign, and decides.
+        if found is not None and _beats(found):
             raise WarehouseBusyError(found)
 
     def _held(self) -> Standing | None:
         found = self._seat.read()
         if found is None or found.released or found.holder.is_gone:
             return None
-        if found.holder.is_within_sight:
-            return found
-        # Somewhere else: as far as this machine's clock can tell. A start looks more closely.
-        return found if SystemClock().now() - found.beat / 1e9 < LENGTH else None
+        return found if found.holder.is_within_sight or _beats(found) else None
+
+
+def _beats(found: Standing) -> bool:
+    """Whether a heartbeat is recent, as far as this machine's clock can tell. A start looks more closely."""
+    return SystemClock().now() - found.beat / 1e9 < LENGTH
