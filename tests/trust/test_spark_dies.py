@@ -51,4 +51,6 @@ def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away
     assert sorted(row["v"] for row in shop.rows("t")) == [1, 2, 3, 4, 5]
     assert shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED) == []
     shop.check()
+    # All that it had made of them is there again, not only what was needed at once.
+    assert spark.range(0, 1_000, 1, 32).repartition(32).distinct().count() == 1_000
     shop.warehouse.close()

@@ -66,6 +66,7 @@ def test_a_long_run_with_failures_retries_pauses_and_learnt_costs_replays(tmp_pa
     stop.set()
     run.join()
     shop.warehouse.resume("ratio")
+    shop.warehouse.run_once()
     found = replay_trace(Places(shop.warehouse.project).trace)
     assert found.difference is None
     assert found.decisions > 20

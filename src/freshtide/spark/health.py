@@ -16,6 +16,8 @@ from freshtide.spark.sessions import SparkTracks
 # A job that a healthy Spark has done at once; it may be busy with other work, and starts anew only after this.
 _ANSWERS_WITHIN = 120
 _POOL = "probe"
+# Into how many parts Spark divides each of its own folders, unless it is told otherwise.
+_PARTS = ("spark.diskStore.subDirectories", "64")
 
 
 class SparkEndedError(SparkFailedError):
@@ -132,8 +134,13 @@ class SparkHealth:
             raise NoExecutorsError(str(context.master))
 
     def _restored_folders(self) -> bool:
-        """Make Spark's own folders anew, where somebody has cleaned them away; whether any was gone."""
-        gone = [folder for folder in self.own_folders if not folder.exists()]
-        for folder in gone:
-            folder.mkdir(parents=True)
-        return bool(gone)
+        """Make Spark's own folders anew, where somebody has cleaned them away; whether any was missing.
+
+        Spark makes each part of them once, when it first needs it, and takes it to be there from then on.
+        """
+        parts = range(int(self._tracks.root.sparkContext.getConf().get(*_PARTS) or 0))
+        wanted = [folder / f"{part:02x}" for folder in self.own_folders for part in parts]
+        missing = [folder for folder in wanted if not folder.exists()]
+        for folder in missing:
+            folder.mkdir(parents=True, exist_ok=True)
+        return bool(missing)
