@@ -35,7 +35,8 @@ def test_no_window_is_skipped_however_often_the_warehouse_starts_again(shop: Sho
         declare(shop)
         shop.drop_events("quotes", f"{number}.csv", [(3 * number + i, "a", 1) for i in range(3)])
         shop.load()
-        shop = killed(shop) if number in (4, 7) else shop.again()
+        # Each of these two completes a window, and no later one is complete when it is read again.
+        shop = killed(shop) if number in (3, 6) else shop.again()
     declare(shop)
     assert windows(shop) == dict.fromkeys((0, 5, 10, 15), (10, 10))
     shop.warehouse.close()
