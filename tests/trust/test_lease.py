@@ -25,7 +25,6 @@ from freshtide.catalog.leases.lease import LENGTH
 from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.project import create_starter
 from freshtide.spark import SparkSession
-from tests.catalogs import empty_catalog
 from tests.warehouse.shop import Shop
 
 _SHORT = 1.0
@@ -80,18 +79,6 @@ class Holder:
     def _line(self) -> str:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return empty_catalog(tmp_path / "state")
-
-
-@pytest.fixture
-def catalog(url: str) -> Iterator[Catalog]:
-    opened = Catalog.open(url)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
