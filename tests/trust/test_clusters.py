@@ -14,7 +14,7 @@ from freshtide.storage import parquet
 from tests.trust.runs import running
 from tests.warehouse.shop import Shop
 
-_SCRIPT = Path(__file__).with_name("lonely.py")
+_REPOSITORY = Path(__file__).parents[2]
 
 
 def test_what_spark_says_it_has_written_must_be_there_before_it_is_committed(
@@ -60,6 +60,11 @@ def test_a_large_load_of_which_nothing_is_to_be_written_is_none_to_wait_for(
 @pytest.mark.timeout(600)
 def test_a_cluster_without_executors_is_told_and_folders_that_it_does_not_see_are_named(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(_SCRIPT), str(tmp_path / "shop")], capture_output=True, text=True, timeout=500, check=False
+        [sys.executable, "-m", "tests.trust.lonely", str(tmp_path / "shop")],
+        cwd=_REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

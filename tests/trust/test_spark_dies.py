@@ -8,20 +8,26 @@ import sys
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from freshtide.core.files import FileState
 from freshtide.spark import SparkSession
 from tests.trust.runs import running
 from tests.warehouse.shop import Shop, stamp
 
-_DYING = Path(__file__).with_name("dying.py")
+_REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_spark_is_started_again_and_the_file_that_kills_it_is_named(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(_DYING), str(tmp_path / "shop")], capture_output=True, text=True, timeout=500, check=False
+        [sys.executable, "-m", "tests.trust.dying", str(tmp_path / "shop")],
+        cwd=_REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -42,15 +48,22 @@ def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away
     shop.view("v", "SELECT v % 2 AS odd, sum(v) AS total, max(ts) AS ts FROM t GROUP BY v % 2", time_column="ts")
     shop.drop("f", "1.json", f'{{"ts": "{stamp(1)}", "v": 1}}\n')
     shop.load()
-    for folder in shop.warehouse.workbench.executor.health.own_folders:
-        shutil.rmtree(folder)
+    folders = shop.warehouse.workbench.executor.health.own_folders
     with running(shop) as run:
+        for folder in folders:
+            shutil.rmtree(folder)
         for number in range(2, 6):
             shop.drop("f", f"{number}.json", f'{{"ts": "{stamp(number)}", "v": {number}}}\n')
-        run.wait_for(lambda: shop.freshness("v") == 5)
+        run.wait_for(lambda: shop.freshness("v") == 5 and _uses_all_of_its_folders(spark))
     assert sorted(row["v"] for row in shop.rows("t")) == [1, 2, 3, 4, 5]
     assert shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED) == []
     shop.check()
-    # All that it had made of them is there again, not only what was needed at once.
-    assert spark.range(0, 1_000, 1, 32).repartition(32).distinct().count() == 1_000
     shop.warehouse.close()
+
+
+def _uses_all_of_its_folders(spark: SparkSession) -> bool:
+    """Whether a job of so many blocks works that it writes to every part of them."""
+    try:
+        return spark.range(0, 1_000, 1, 32).repartition(32).distinct().count() == 1_000
+    except Py4JJavaError:
+        return False

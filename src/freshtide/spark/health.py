@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 
 from freshtide.core.errors import RunFailedError, SurroundingsError
 from freshtide.spark.failures import SPARK_ERRORS, SparkFailedError, plain_words
@@ -44,11 +45,22 @@ class NoExecutorsError(SparkFailedError):
         )
 
 
+class FoldersGoneError(SparkFailedError):
+    """Somebody has cleaned away what Spark's process keeps on disk while it lives."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"Spark's own folder for blocks has been removed: {folder}",
+            way_out="It is made anew. Let `spark.local.dir` be a folder that nothing cleans.",
+        )
+
+
 class SparkHealth:
     """Looks after the Spark of a warehouse."""
 
     def __init__(self, tracks: SparkTracks) -> None:
         self._tracks = tracks
+        self._parts: tuple[SparkSession, list[Path]] | None = None
 
     def look(self) -> None:
         """Raise what can be seen to be wrong without asking for work."""
@@ -56,6 +68,9 @@ class SparkHealth:
         if gone is not None:
             raise gone
         self._require_executors()
+        for part in self._own_parts():
+            if not part.exists():
+                raise FoldersGoneError(part.parent)
 
     def probe(self) -> None:
         """Raise what is wrong, if a little work is not done as it should be."""
@@ -99,7 +114,8 @@ class SparkHealth:
         """Give back what Spark has lost, or start it anew."""
         if isinstance(error, NoExecutorsError):
             return  # That is the cluster's to do.
-        if not isinstance(error, SparkEndedError | SparkStoppedError) and self._restored_folders():
+        if isinstance(error, FoldersGoneError):
+            _make(self._own_parts())
             return
         if self._tracks.can_restart:
             self._tracks.restart()
@@ -133,14 +149,21 @@ class SparkHealth:
         if len(context._jsc.sc().statusTracker().getExecutorInfos()) < 2:
             raise NoExecutorsError(str(context.master))
 
-    def _restored_folders(self) -> bool:
-        """Make Spark's own folders anew, where somebody has cleaned them away; whether any was missing.
+    def _own_parts(self) -> list[Path]:
+        """The parts of Spark's own folders.
 
-        Spark makes each part of them once, when it first needs it, and takes it to be there from then on.
+        Spark makes each once, when it first needs it, and takes it to be there from then on. All are made when
+        they are first asked for: one that is missing later has been taken away.
         """
-        parts = range(int(self._tracks.root.sparkContext.getConf().get(*_PARTS) or 0))
-        wanted = [folder / f"{part:02x}" for folder in self.own_folders for part in parts]
-        missing = [folder for folder in wanted if not folder.exists()]
-        for folder in missing:
-            folder.mkdir(parents=True, exist_ok=True)
-        return bool(missing)
+        root = self._tracks.root
+        if self._parts is None or self._parts[0] is not root:
+            count = int(root.sparkContext.getConf().get(*_PARTS) or 0)
+            parts = [folder / f"{part:02x}" for folder in self.own_folders for part in range(count)]
+            _make(parts)
+            self._parts = (root, parts)
+        return self._parts[1]
+
+
+def _make(folders: list[Path]) -> None:
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
