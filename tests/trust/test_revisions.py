@@ -9,8 +9,9 @@ import pytest
 
 from freshtide.core.instants import micros
 from freshtide.spark import TableStates
-from freshtide.storage import Change, StoredTable
+from freshtide.storage import BEGINNING, Change, LatestTable, StoredTable
 from tests.warehouse.shop import START, Shop
+from tests.warehouse.test_update_tables import newest, update_table
 
 
 def revise(sales: StoredTable) -> None:
@@ -47,3 +48,43 @@ def test_what_is_revised_while_a_view_is_computed_comes_into_it(shop: Shop, monk
     shop.load()
     assert revisions == 1
     assert sorted(row["total"] for row in shop.rows("minutes")) == [2, 4, 101]
+
+
+def let_go(table: LatestTable, key: str) -> None:
+    """What an update of a view does whose query gives no row for a key any more, on another track."""
+    snapshot = table.stored.snapshot
+    assert snapshot is not None
+    assert snapshot.record is not None
+    number = snapshot.number + 1
+    merge = table.replace(snapshot.schema.empty_table(), of=pa.array([key]), number=number)
+    record = replace(snapshot.record, number=number, revised_from=BEGINNING, left=merge.left)
+    table.stored.commit(Change(record=record, at=START, schema=snapshot.schema, add=merge.add, remove=merge.remove))
+
+
+def test_a_key_that_leaves_a_view_while_one_of_it_is_computed_leaves_that_too(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update_table(shop)
+    shop.view("dear", "SELECT ts, k, v FROM quotes WHERE v > 0", update_key="k")
+    shop.view("seen", "SELECT ts, k, v FROM dear", update_key="k")
+    shop.drop_events("quotes", "1.csv", [(1, "a", 10), (1, "b", 5)])
+    shop.load()
+    shop.drop_events("quotes", "2.csv", [(2, "b", 6)])
+    dear = LatestTable(shop.warehouse.workbench.store.table("dear", time_column="ts"), key=("k",), time_column="ts")
+    asked = StoredTable.keys_left_since
+    gone = 0
+
+    def asked_in_between(table: StoredTable, number: int) -> bool:
+        nonlocal gone
+        answer = asked(table, number)
+        if table.name == "dear" and not gone:
+            gone += 1
+            let_go(dear, "a")
+        return answer
+
+    monkeypatch.setattr(StoredTable, "keys_left_since", asked_in_between)
+    shop.load()
+    shop.drop_events("quotes", "3.csv", [(3, "b", 7)])
+    shop.load()
+    assert gone == 1
+    assert newest(shop, "seen") == {"b": 7}

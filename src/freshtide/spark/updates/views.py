@@ -65,6 +65,8 @@ class LatestViewMaintainer:
     def refresh(self, cut: int, *, definition: str, rebuild: bool) -> Snapshot:
         current = self._own.stored.snapshot
         number = (current.number if current else 0) + 1
+        # Before it is asked what has happened to the sources: what happens later is for the next update.
+        consumed = self._consumed()
         seen = None if rebuild else self._seen(current, definition)
         new = self._everything(number) if seen is None else self._changed(seen, number)
         merge = new.merge
@@ -76,7 +78,7 @@ class LatestViewMaintainer:
             freshness=cut,
             safe=cut,
             definition=definition,
-            sources=self._consumed(),
+            sources=consumed,
             revised_from=BEGINNING if current is not None and changes else None,
             left=left,
         )
