@@ -44,6 +44,12 @@ def written_rows(frame: DataFrame, write: Callable[[DataFrame], None]) -> int:
     return 0 if figures is None else int(figures[_ROWS])
 
 
+def require_arrived(folder: Path, *, written: int, found: int) -> None:
+    """Let nothing be committed of which a part is elsewhere: executors that do not see a folder write beside it."""
+    if found != written:
+        raise RowsMissingError(folder, written=written, found=found)
+
+
 def require_shared(session: SparkSession, *, tables: Path, feeds: Iterable[Path]) -> None:
     """Have tasks write among the tables, and read there and from the folders of feeds; name what does not work."""
     session.conf.set(*_APART)

@@ -15,7 +15,7 @@ from freshtide.spark.collecting import collected
 from freshtide.spark.reading import instant
 from freshtide.spark.schemas import arrow_schema_of, quoted
 from freshtide.spark.sessions import compiled_plans
-from freshtide.spark.visibility import RowsMissingError, written_rows
+from freshtide.spark.visibility import RowsMissingError, require_arrived, written_rows
 from freshtide.storage import DataFile, StoredTable
 
 _OPEN = "_open"
@@ -86,10 +86,11 @@ def _write_large(
     for root in sorted(staging.glob(f"{_OPEN}=*")) if _OPEN in folders else [staging]:
         adopted += table.adopt(root, number=number, partition_by=partition_by)
     result = Written(files=tuple(adopted), schema=schema)
-    if result.rows != written:
-        # Before anything is committed: executors that do not see this folder have written on disks of their own.
+    try:
+        require_arrived(table.folder, written=written, found=result.rows)
+    except RowsMissingError:
         table.discard(result.files)
-        raise RowsMissingError(table.folder, written=written, found=result.rows)
+        raise
     return result
 
 

@@ -18,6 +18,7 @@ from freshtide.flows.activities import SlowlyChanging, Write
 from freshtide.spark.flows.commits import Commit, FilesCommit, FolderCommit, TableCommit
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.schemas import arrow_schema_of
+from freshtide.spark.visibility import require_arrived, written_rows
 from freshtide.storage import Change, StoredTable, UpdateKind, UpdateRecord
 from freshtide.storage.durability import make_folder, sync_tree
 
@@ -53,8 +54,12 @@ class TableTarget(Target):
         self._number = 1 if snapshot is None else snapshot.number + 1
         self._partition_by = () if snapshot is None else snapshot.partition_by
         self._staging = table.staging(self._number)
+        self._written = 0
 
     def write(self, frame: DataFrame) -> None:
+        self._written += written_rows(frame, self._write)
+
+    def _write(self, frame: DataFrame) -> None:
         writer = frame.write.mode("append").option("compression", "zstd")
         if self._partition_by:
             writer = writer.partitionBy(*self._partition_by)
@@ -64,6 +69,7 @@ class TableTarget(Target):
         return _footer_rows(self._staging)
 
     def prepare(self, *, at: float) -> TableCommit:
+        require_arrived(self._staging, written=self._written, found=self.staged_rows())
         files = self._table.adopt(self._staging, number=self._number, partition_by=self._partition_by)
         record = UpdateRecord(
             number=self._number, kind=UpdateKind.FLOW, freshness=None, safe=None, definition=f"flow {self._flow}"
@@ -90,14 +96,18 @@ class FolderTarget(Target):
         # Beside the target, so that moving it there is but another name; the dot keeps readers away.
         self._staging = path.with_name(f".{path.name}.staged")
         self._before = path.with_name(f".{path.name}.before")
+        self._written = 0
         # What earlier runs left here is of no use: had it been to be committed, that would have been done first.
         self.discard()
         shutil.rmtree(self._before, ignore_errors=True)
 
     def write(self, frame: DataFrame) -> None:
-        writer = frame.write.mode("append").format(self._recordset.format).options(**self._recordset.options)
         # Spark does not force the names of the folders that it makes to disk.
         make_folder(self._staging.parent)
+        self._written += written_rows(frame, self._write)
+
+    def _write(self, frame: DataFrame) -> None:
+        writer = frame.write.mode("append").format(self._recordset.format).options(**self._recordset.options)
         writer.save(str(self._staging))
 
     def staged_rows(self) -> int | None:
@@ -105,6 +115,8 @@ class FolderTarget(Target):
 
     def prepare(self, *, at: float) -> FolderCommit | FilesCommit:  # noqa: ARG002 - files bear no moment
         make_folder(self._staging)
+        if tells_rows(self._recordset):
+            require_arrived(self._staging, written=self._written, found=_footer_rows(self._staging))
         (self._staging / "_SUCCESS").unlink(missing_ok=True)
         sync_tree(self._staging)
         if self._replaces:
