@@ -1,4 +1,4 @@
-"""python -m chaos [--minutes N] [--kills N] [--seed N]"""
+"""python -m chaos [--minutes N] [--kills N] [--seed N]; ends with 1 on anything wrong, or if it proves nothing."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, help="end after so many kills")
     parser.add_argument("--seed", type=int, help="what is supplied and when is killed (default: a new one)")
     parser.add_argument("--check-every", type=int, default=25, metavar="KILLS", help="how often to check everything")
-    parser.add_argument("--cold-every", type=int, default=10, metavar="KILLS", help="how often to kill the JVM as well")
+    parser.add_argument("--cold-every", type=int, default=20, metavar="KILLS", help="how often to kill the JVM as well")
     parser.add_argument("--rivals-every", type=int, default=50, metavar="KILLS", help="how often two runs compete")
-    parser.add_argument("--interval", type=float, default=1.0, help="seconds between the files of a feed")
+    parser.add_argument("--interval", type=float, default=2.0, help="seconds between the files of a feed")
+    parser.add_argument(
+        "--least", type=int, default=3, metavar="KILLS", help="fewer at named points than this are a failure, too"
+    )
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
     orders = Orders(
@@ -49,6 +52,9 @@ def main() -> int:
         print(f"WRONG: {sentence}")
     if outcome.wrong:
         print(f"The warehouse and the log of its runs are kept in {folder}.")
+        return 1
+    if outcome.at_points < options.least:
+        print(f"Fewer than {options.least} kills at named points prove nothing: give it more time.")
         return 1
     print("Each row is exactly once where it belongs, views are their queries, freshness never went back.")
     shutil.rmtree(folder, ignore_errors=True)

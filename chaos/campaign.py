@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaos.aging import let_days_pass
+from chaos.aims import POINTS, Aim, Aims
 from chaos.oracle import Oracle
 from chaos.rivals import Rivals
 from chaos.runs import Death, RunEndedError, Runs
@@ -16,23 +18,14 @@ from chaos.supply import Supply
 from chaos.warmth import WarmJvm
 from chaos.world import World, write_project
 
-POINTS = (
-    "recorded",
-    "spark-write",
-    "staged",
-    "rejects-committed",
-    "log-entry",
-    "checkpoint",
-    "compaction",
-    "vacuum",
-    "recovery",
-    "booking",
-    "flow-journal",
-    "flow-committed",
-    "flow-landed",
-)
-_OFTEN = {"recorded": 25, "log-entry": 25, "booking": 25, "recovery": 4}
-"""How often a run comes to a point, about; others are reached once or twice."""
+_PATIENCE = 30.0
+# A JVM that has just been started takes its time.
+_COLD_PATIENCE = 60.0
+# Whatever must come to its end, does so within this, on however slow a machine.
+_FOREVER = 1_800.0
+_MOST_COMMITS = 15
+# Of a run that has a JVM of its own for some seconds: whatever makes it start quickly.
+_COLD = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +56,11 @@ class Outcome:
     commits: int = 0
     wrong: list[str] = field(default_factory=list)
 
+    @property
+    def at_points(self) -> int:
+        """How many kills were at a named point."""
+        return sum(count for point, count in self.kills.items() if point in POINTS)
+
 
 class Campaign:
     """One warehouse and all that is done to it."""
@@ -75,13 +73,17 @@ class Campaign:
         for name in ("project", "twin"):
             write_project(folder / name, world)
         self._supply = Supply(world.landing, seed=orders.seed + 1, interval=orders.interval)
+        self._world = world
+        self._aims = Aims(self._random)
         self._oracle = Oracle(world.storage, world.out, self._supply.truth)
         self._runs = Runs(folder / "project", folder / "runs.log")
         self._rivals = Rivals(
             self._runs,
             Runs(folder / "twin", folder / "twin.log"),
             lock=world.storage / "_freshtide" / "run.lock",
-            commits=self._oracle.updates,
+            commits=self._oracle.commits,
+            cold=_COLD,
+            patience=_FOREVER,
         )
         self._jvm = WarmJvm(folder / "spark.log")
         self._outcome = Outcome()
@@ -105,7 +107,7 @@ class Campaign:
             self._supply.stop()
             self._jvm.close()
         self._outcome.rows = len(self._supply.truth.rows)
-        self._outcome.commits = self._oracle.updates()
+        self._outcome.commits = self._oracle.commits()
         return self._outcome
 
     def _goes_on(self) -> bool:
@@ -116,30 +118,33 @@ class Campaign:
     def _kill_one(self) -> None:
         number = self._outcome.kills.total() + 1
         is_cold = number % self._orders.cold_every == 0
-        environment = {} if is_cold else self._jvm.environment
-        patience = 60.0 if is_cold else 30.0
-        death = self._at_random(environment, patience) if self._random.random() < 0.4 else self._at_point(environment)
+        aim = self._aims.next()
+        if aim.point == "vacuum":
+            let_days_pass(self._world.storage)
+        death = self._die(aim, is_cold=is_cold)
         if not is_cold:
             self._jvm.cut_off()
         self._outcome.kills[death.point] += 1
         with self._supply.held():
             self._outcome.wrong += self._oracle.while_running()
-        self._tell(f"kill {number}: {death.point} after {death.seconds:.1f} s{' (cold)' if is_cold else ''}")
+        missed = f", not at {aim.point}" if death.point != aim.point else ""
+        cold = ", with its JVM" if is_cold else ""
+        self._tell(f"kill {number}: {death.point}{missed} after {death.seconds:.1f} s{cold}")
 
-    def _at_random(self, environment: dict[str, str], patience: float) -> Death:
-        wanted = self._oracle.updates() + self._random.randint(1, 15)
+    def _die(self, aim: Aim, *, is_cold: bool) -> Death:
+        environment = _COLD if is_cold else self._jvm.environment
+        patience = _COLD_PATIENCE if is_cold or not self._outcome.kills else _PATIENCE
+        if not aim.is_random:
+            return self._runs.kill_at_point(environment, aim.point, aim.times, patience=patience)
+        wanted = self._oracle.commits() + self._random.randint(1, _MOST_COMMITS)
         return self._runs.kill_at_random(
-            environment, is_time=lambda: self._oracle.updates() >= wanted, patience=patience
+            environment, is_time=lambda: self._oracle.commits() >= wanted, patience=patience
         )
-
-    def _at_point(self, environment: dict[str, str]) -> Death:
-        point = self._random.choice(POINTS)
-        times = self._random.randint(1, _OFTEN.get(point, 2))
-        return self._runs.kill_at_point(environment, point, times, patience=20.0)
 
     def _compete(self) -> None:
         contest = self._rivals.refuse if self._outcome.contests % 2 == 0 else self._rivals.take_over
-        self._outcome.wrong += contest()
+        self._outcome.wrong += contest(self._jvm.environment)
+        self._jvm.cut_off()
         with self._supply.held():
             self._outcome.wrong += self._oracle.while_running()
         self._outcome.contests += 1
@@ -149,9 +154,9 @@ class Campaign:
         """Let everything be loaded while nothing arrives, and hold it against the truth."""
         with self._supply.held():
             for command in (("run", "--once"), ("status", "--counts"), ("audit",)):
-                failed = self._runs.finish(self._jvm.environment, *command, patience=300.0)
+                failed = self._runs.finish(self._jvm.environment, *command, patience=_FOREVER)
                 self._jvm.cut_off()
                 self._outcome.wrong += [failed] if failed else []
             self._outcome.wrong += self._oracle.at_rest()
         self._outcome.checks += 1
-        self._tell(f"at rest: {len(self._supply.truth.rows):,} rows in {self._oracle.updates():,} commits checked")
+        self._tell(f"at rest: {len(self._supply.truth.rows):,} rows in {self._oracle.commits():,} commits checked")

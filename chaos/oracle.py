@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
 
+from chaos.logs import Logs
 from chaos.supply import Kind, Row, Truth
 from chaos.world import LATEST_VIEWS, VIEWS, View
 
 _FIRST_NUMBER = re.compile(r"\d+")
 _SIDES = ("__rejects", "__late")
+_ALL = ("id", "ts", "k", "v", "note")
 
 
 class Oracle:
@@ -27,63 +27,79 @@ class Oracle:
         self._storage = storage
         self._out = out
         self._truth = truth
+        self._logs = Logs(storage)
         self._seen: dict[str, tuple[int, int, int | None]] = {}
         """By table: the last version looked at, the number of its update and its freshness."""
 
     def while_running(self) -> list[str]:
         """What holds at any moment, killed or not: no row is there twice, and no table goes back."""
-        wrong = [*self._histories()]
+        if wrong := self._histories():
+            return wrong  # There may be nothing that can be read.
         for feed, tables in _TABLES_OF.items():
+            supplied = {row.id for row in self._truth.of(feed)}
             for table in tables:
-                for place in (table, f"{table}__late", f"{table}__rejects"):
-                    wrong += _twice(place, self._ids(place))
-                both = [*self._ids(table), *self._ids(f"{table}__late")]
-                wrong += _twice(f"{table} and {table}__late", both)
-                unknown = set(both) - {row.id for row in self._truth.of(feed)}
+                loaded, late = self._ids(table), self._ids(f"{table}__late")
+                rejected = self._ids(f"{table}__rejects")
+                wrong += _twice(f"{table}, {table}__late and {table}__rejects", [*loaded, *late, *rejected])
+                unknown = {*loaded, *late, *rejected} - supplied
                 wrong += [f"{table} holds rows that nobody supplied: {_some(unknown)}"] if unknown else []
         return wrong
 
     def at_rest(self) -> list[str]:
         """What holds once everything that was supplied has been loaded."""
-        wrong = [*self.while_running()]
-        wrong += self._base("orders", "orders", self._truth.of("orders"))
-        wrong += self._base("slim_orders", "orders", self._truth.of("orders"))
-        wrong += self._base("large_orders", "orders", [row for row in self._truth.of("orders") if _is_large(row)])
-        wrong += self._base("clicks", "clicks", self._truth.of("clicks"))
-        wrong += self._base("readings", "readings", self._truth.of("readings"))
+        if wrong := self._histories():
+            return wrong
+        wrong = self.while_running()
+        orders = self._truth.of("orders")
+        wrong += self._base("orders", "orders", orders, _ALL)
+        wrong += self._base("slim_orders", "orders", orders, ("id", "ts"))
+        wrong += self._base("large_orders", "orders", [row for row in orders if _is_large(row)], ("id", "ts", "v"))
+        wrong += self._base("clicks", "clicks", self._truth.of("clicks"), _ALL)
+        wrong += self._base("readings", "readings", self._truth.of("readings"), _ALL)
         wrong += self._flow()
         wrong += self._latest()
         for name, view in VIEWS.items():
+            wrong += self._behind(name, view)
             wrong += self._view(name, view, self._freshness(name))
         for name, view in LATEST_VIEWS.items():
+            wrong += self._behind(name, view)
             wrong += self._view(name, view, None)
         return wrong
 
-    def _base(self, table: str, feed: str, passed: Iterable[Row]) -> list[str]:
+    def _base(self, table: str, feed: str, passed: Iterable[Row], columns: Sequence[str]) -> list[str]:
         """Each row once: in the table, its rejects or its late rows, as it is."""
         passed = list(passed)
-        loaded, late = Counter(self._ids(table)), Counter(self._ids(f"{table}__late"))
-        tardy = Counter(row.id for row in passed if row.kind is Kind.TARDY)
+        loaded, late = self._rows(table, columns), self._rows(f"{table}__late", columns)
+        tardy = Counter(_values(row, columns) for row in passed if row.kind is Kind.TARDY)
         wrong = _differ(f"{table}__rejects", self._ids(f"{table}__rejects"), _ids(self._truth.of(feed, Kind.BAD)))
-        good = _ids(row for row in passed if row.kind is Kind.GOOD)
+        good = (_values(row, columns) for row in passed if row.kind is Kind.GOOD)
         wrong += _differ(f"{table}, rows in time", (loaded - tardy).elements(), good)
         wrong += _differ(f"{table}, tardy rows", ((loaded & tardy) + late).elements(), tardy.elements())
         return wrong
 
     def _flow(self) -> list[str]:
         """A flow's targets agree with each other and with what was supplied."""
-        wrong = _differ("sales", self._ids("sales"), _ids(self._truth.of("sales", Kind.GOOD)))
-        wrong += _differ("unpriced", self._ids("unpriced"), _ids(self._truth.of("sales", Kind.UNPRICED)))
-        sold = Counter(row.key for row in self._truth.of("sales", Kind.GOOD))
-        files = sorted(self._out.glob("keys/*.parquet"))
-        counted = pl.concat([pl.read_parquet(file) for file in files]).group_by("k").agg(pl.col("n").sum())
-        written = Counter(dict(counted.iter_rows()))
-        return wrong + _differ("out/keys", written.elements(), sold.elements())
+        sold = self._truth.of("sales", Kind.GOOD)
+        taxed = ((*_values(row, _ALL), 10 * (row.value or 0)) for row in sold)
+        wrong = _differ("sales", self._rows("sales", (*_ALL, "tax")).elements(), taxed)
+        unpriced = (_values(row, _ALL) for row in self._truth.of("sales", Kind.UNPRICED))
+        wrong += _differ("unpriced", self._rows("unpriced", _ALL).elements(), unpriced)
+        keys: Counter[object] = Counter()
+        for file in sorted(self._out.glob("keys/*.parquet")):
+            keys.update(dict(pl.read_parquet(file, columns=["k", "n"]).iter_rows()))
+        return wrong + _differ("out/keys", keys.elements(), (row.key for row in sold))
 
     def _latest(self) -> list[str]:
-        newest = {row.key: row.id for row in self._truth.of("ticks")}
-        held = [f"{row['k']}:{row['id']}" for row in self._read("quotes").to_dicts()]
-        return _differ("quotes", held, (f"{key}:{number}" for key, number in newest.items()))
+        newest = {row.key: _values(row, _ALL) for row in self._truth.of("ticks")}
+        return _differ("quotes", self._rows("quotes", _ALL).elements(), newest.values())
+
+    def _behind(self, name: str, view: View) -> list[str]:
+        """A view that could be fresher than it is."""
+        freshness = self._freshness(name)
+        due = min(self._truth.complete_upto[feed] for feed in view.feeds)
+        if freshness is not None and freshness >= due:
+            return []
+        return [f"{name} is as of {freshness}, and all up to {due} has been supplied"]
 
     def _view(self, name: str, view: View, freshness: datetime | None) -> list[str]:
         """A view is its query over the rows of its base tables up to its freshness."""
@@ -105,18 +121,16 @@ class Oracle:
     def _histories(self) -> list[str]:
         """Follow the logs of tables and views: numbers go up one by one, and freshness never goes back."""
         wrong: list[str] = []
-        for folder in sorted(path for path in self._storage.glob("*") if not path.name.startswith(("_", "."))):
-            if folder.name.endswith(_SIDES) or folder.name in _WITHOUT_FRESHNESS:
-                continue
-            wrong += self._history(folder)
+        for table in self._logs.tables():
+            if not table.endswith(_SIDES) and table not in _WITHOUT_FRESHNESS:
+                wrong += self._history(table)
         return wrong
 
-    def _history(self, folder: Path) -> list[str]:
-        table = folder.name
+    def _history(self, table: str) -> list[str]:
         version, number, freshness = self._seen.get(table, (-1, 0, None))
         wrong = []
-        while (entry := folder / "_delta_log" / f"{version + 1:020d}.json").exists():
-            said = _said(entry)
+        while version < self._logs.newest(table):
+            said = self._logs.said(table, version + 1)
             if said is None:
                 break  # Torn by the kill: the next start removes it.
             version += 1
@@ -128,7 +142,13 @@ class Oracle:
                 wrong.append(f"{table}: its freshness goes back from {freshness} to {said['freshness']}")
             number, freshness = said["number"], said["freshness"]
         self._seen[table] = (version, number, freshness)
+        if self._logs.is_beyond(table, self._logs.newest(table)):
+            wrong.append(f"{table}: its log goes on after version {version}, and the next one is missing")
         return wrong
+
+    def _rows(self, table: str, columns: Sequence[str]) -> Counter[tuple[object, ...]]:
+        rows = self._read(table)
+        return Counter(_tuples(rows.select(columns))) if rows.width else Counter()
 
     def _ids(self, table: str) -> list[int]:
         rows = self._read(table)
@@ -142,9 +162,9 @@ class Oracle:
             return pl.DataFrame()
         return pl.read_delta(str(folder))
 
-    def updates(self) -> int:
-        """How many entries all logs have together."""
-        return sum(1 for _ in self._storage.glob("*/_delta_log/*.json"))
+    def commits(self) -> int:
+        """How many commits there have been to all tables."""
+        return self._logs.commits()
 
 
 _TABLES_OF = {
@@ -160,16 +180,9 @@ def _is_large(row: Row) -> bool:
     return row.value is not None and row.value >= 5
 
 
-def _said(entry: Path) -> dict[str, Any] | None:
-    """What a commit says of itself; None while it is torn."""
-    text = entry.read_text(encoding="utf-8", errors="replace")
-    try:
-        actions = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except ValueError:
-        return None
-    infos = [action["commitInfo"] for action in actions if "commitInfo" in action]
-    said: dict[str, Any] | None = infos[0].get("freshtide", {}) if infos else None
-    return said
+def _values(row: Row, columns: Sequence[str]) -> tuple[object, ...]:
+    values = {"id": row.id, "ts": row.time, "k": row.key, "v": row.value, "note": row.note}
+    return tuple(values[column] for column in columns)
 
 
 def _ids(rows: Iterable[Row]) -> list[int]:

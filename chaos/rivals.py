@@ -6,45 +6,52 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from chaos.runs import Runs
-
-_PATIENCE = 90.0
-# How long a holder that is not heard of any more is waited for, and some more.
-_REFUSED_WITHIN = 45.0
 
 
 class Rivals:
     """A project and its twin. They share no JVM: each must be able to work beside the other."""
 
-    def __init__(self, first: Runs, second: Runs, *, lock: Path, commits: Callable[[], int]) -> None:
-        """`commits` counts what has been committed to all tables."""
+    def __init__(
+        self,
+        first: Runs,
+        second: Runs,
+        *,
+        lock: Path,
+        commits: Callable[[], int],
+        cold: Mapping[str, str],
+        patience: float,
+    ) -> None:
+        """`commits` counts what has been committed to all tables; `cold` is the environment of the second."""
         self._first = first
         self._second = second
         self._lock = lock
         self._commits = commits
+        self._cold = cold
+        self._patience = patience
 
-    def refuse(self) -> list[str]:
+    def refuse(self, environment: Mapping[str, str]) -> list[str]:
         """While one runs the other is refused, even if somebody has deleted the lock file."""
-        run = self._at_work(self._first)
+        run = self._at_work(self._first, environment)
         self._lock.unlink(missing_ok=True)
-        ended = self._second.finish({}, "run", "--once", patience=_REFUSED_WITHIN)
+        ended = self._second.finish(self._cold, "run", "--once", patience=self._patience)
         self._first.kill(run, 0.0)
         if ended is None:
             return ["a second run was let in beside the first"]
         return [] if "is being run already" in ended else [f"a second run ended for another reason: {ended}"]
 
-    def take_over(self) -> list[str]:
+    def take_over(self, environment: Mapping[str, str]) -> list[str]:
         """A run that is not heard of any more loses its place; when it wakes up, it ends and commits nothing."""
-        sleeper = self._at_work(self._first)
+        sleeper = self._at_work(self._first, environment)
         os.killpg(sleeper.pid, signal.SIGSTOP)
         self._lock.unlink(missing_ok=True)
-        successor = self._at_work(self._second)
+        successor = self._at_work(self._second, self._cold)
         os.killpg(sleeper.pid, signal.SIGCONT)
         try:
-            code = sleeper.wait(timeout=_PATIENCE)
+            code = sleeper.wait(timeout=self._patience)
         except subprocess.TimeoutExpired:
             self._first.kill(sleeper, 0.0)
             return ["a run that had lost its place went on"]
@@ -52,10 +59,10 @@ class Rivals:
             self._second.kill(successor, 0.0)
         return [] if code > 0 else [f"a run that had lost its place ended with {code}"]
 
-    def _at_work(self, runs: Runs) -> subprocess.Popen[bytes]:
+    def _at_work(self, runs: Runs, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         """A run that has committed something."""
         before = self._commits()
-        run = runs.start({})
-        runs.wait_until(lambda: self._commits() > before + 3, run, patience=_PATIENCE)
+        run = runs.start(environment)
+        runs.wait_until(lambda: self._commits() > before + 3, run, patience=self._patience)
         time.sleep(0.5)
         return run

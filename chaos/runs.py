@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_LOOK_EVERY = 0.02
+_LOOK_EVERY = 0.05
 
 
 class RunEndedError(Exception):
@@ -93,7 +93,7 @@ class Runs:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,
+                process_group=0,
             )
 
     def _require_alive(self, run: subprocess.Popen[bytes]) -> None:

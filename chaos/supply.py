@@ -19,6 +19,9 @@ import pyarrow.parquet as pq
 _BEGINNING = datetime(2026, 5, 2, tzinfo=UTC)
 _ROWS = 8
 _LATENESS = 20
+# Characters that pad each row of a file, and in how many of 100 files: few, enough for Spark to write the rows by
+# itself, and enough for it to read the file by itself.
+_PADDING, _PADDING_WEIGHTS = (0, 6_000, 40_000), (93, 6, 1)
 FEEDS = ("orders", "clicks", "readings", "ticks", "sales")
 
 
@@ -39,11 +42,12 @@ class Row:
     second: int
     key: str
     value: int | None
+    note: str = ""
     kind: Kind = Kind.GOOD
 
     @property
     def time(self) -> datetime:
-        return _BEGINNING + timedelta(seconds=self.second)
+        return _moment(self.second)
 
     @property
     def stamp(self) -> str:
@@ -55,6 +59,8 @@ class Truth:
     """Every row that has been supplied."""
 
     rows: list[Row] = field(default_factory=list)
+    complete_upto: dict[str, datetime] = field(default_factory=dict)
+    """By feed: the time up to which no row may come any more that is in time."""
 
     def of(self, feed: str, *kinds: Kind) -> list[Row]:
         return [row for row in self.rows if row.feed == feed and (not kinds or row.kind in kinds)]
@@ -97,12 +103,15 @@ class Supply:
     def drop_round(self) -> None:
         """One file for each feed."""
         for feed in FEEDS:
-            rows = [self._row(feed, place) for place in range(_ROWS)]
+            (padding,) = self._random.choices(_PADDING, _PADDING_WEIGHTS)
+            rows = [self._row(feed, place, padding) for place in range(_ROWS)]
             self._write(feed, rows)
             self.truth.rows += rows
+            if feed != "readings":  # Of these the marks tell.
+                self.truth.complete_upto[feed] = _moment(self._round - (_LATENESS if feed == "orders" else 0))
         self._round += 1
 
-    def _row(self, feed: str, place: int) -> Row:
+    def _row(self, feed: str, place: int, padding: int) -> Row:
         self._next_id += 1
         chance = self._random.random()
         second, kind, value = self._round, Kind.GOOD, self._random.randrange(10)
@@ -120,6 +129,7 @@ class Supply:
             second=second,
             key=f"k{place}",
             value=None if kind is Kind.UNPRICED else value,
+            note=f"n{self._random.randbytes(padding // 2).hex()}",
             kind=kind,
         )
 
@@ -133,11 +143,12 @@ class Supply:
             case "readings":
                 self._place_by(feed, f"{name}.parquet", lambda path: pq.write_table(_parquet(rows), path))
                 if self._round % 5 == 0 and self._round > _LATENESS:
-                    promised = _BEGINNING + timedelta(seconds=self._round - _LATENESS)
+                    promised = _moment(self._round - _LATENESS)
+                    self.truth.complete_upto[feed] = promised
                     self._place(feed, f"{name}.mark", promised.isoformat().encode())
             case _:
                 lines = "".join(self._csv_line(row) + "\n" for row in rows)
-                self._place(feed, f"{name}.csv", f"id,ts,k,v\n{lines}".encode())
+                self._place(feed, f"{name}.csv", f"id,ts,k,v,note\n{lines}".encode())
 
     def _csv_line(self, row: Row) -> str:
         value = "" if row.value is None else str(row.value)
@@ -145,15 +156,15 @@ class Supply:
             # A value of another type, a field too many, a time that is none.
             return self._random.choice(
                 [
-                    f"{row.id},{row.stamp},{row.key},{value} EUR",
-                    f"{row.id},{row.stamp},{row.key},{value},more",
-                    f"{row.id},some day,{row.key},{value}",
+                    f"{row.id},{row.stamp},{row.key},{value} EUR,{row.note}",
+                    f"{row.id},{row.stamp},{row.key},{value},{row.note},more",
+                    f"{row.id},some day,{row.key},{value},{row.note}",
                 ]
             )
-        return f"{row.id},{row.stamp},{row.key},{value}"
+        return f"{row.id},{row.stamp},{row.key},{value},{row.note}"
 
     def _json_line(self, row: Row) -> str:
-        values = {"id": row.id, "ts": row.stamp, "k": row.key, "v": row.value}
+        values = {"id": row.id, "ts": row.stamp, "k": row.key, "v": row.value, "note": row.note}
         if row.kind is not Kind.BAD:
             return json.dumps(values)
         return self._random.choice(
@@ -169,6 +180,10 @@ class Supply:
         hidden.rename(hidden.with_name(name))
 
 
+def _moment(second: int) -> datetime:
+    return _BEGINNING + timedelta(seconds=second)
+
+
 def _parquet(rows: list[Row]) -> pa.Table:
     return pa.table(
         {
@@ -176,5 +191,6 @@ def _parquet(rows: list[Row]) -> pa.Table:
             "ts": pa.array([row.time for row in rows], pa.timestamp("us", "UTC")),
             "k": pa.array([None if row.kind is Kind.BAD else row.key for row in rows], pa.string()),
             "v": pa.array([row.value for row in rows], pa.int32()),
+            "note": pa.array([row.note for row in rows], pa.string()),
         }
     )

@@ -6,37 +6,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+LARGE = 40_000
+"""Bytes from which on Spark writes by itself: some files, and what views read after a while, are that large."""
 _FEEDS = {
     "orders_feed": """\
 path: {landing}/orders/*
 format: csv
-schema: {{id: bigint not null, ts: timestamp, k: string, v: int}}
+schema: {{id: bigint not null, ts: timestamp, k: string, v: int, note: string}}
 time_column: ts
 lateness: 20s
 """,
     "clicks_feed": """\
 path: {landing}/clicks/*
 format: json
-schema: {{id: bigint not null, ts: timestamp, k: string, v: int}}
+schema: {{id: bigint not null, ts: timestamp, k: string, v: int, note: string}}
 time_column: ts
 """,
     "readings_feed": """\
 path: {landing}/readings/*.parquet
 format: parquet
-schema: {{id: bigint, ts: timestamp, k: string not null, v: int}}
+schema: {{id: bigint, ts: timestamp, k: string not null, v: int, note: string}}
 time_column: ts
 punctuation: "*.mark"
 """,
     "ticks_feed": """\
 path: {landing}/ticks/*
 format: csv
-schema: {{id: bigint, ts: timestamp, k: string not null, v: int}}
+schema: {{id: bigint, ts: timestamp, k: string not null, v: int, note: string}}
 time_column: ts
 """,
     "sales_feed": """\
 path: {landing}/sales/*
 format: csv
-schema: {{id: bigint not null, ts: timestamp, k: string, v: int}}
+schema: {{id: bigint not null, ts: timestamp, k: string, v: int, note: string}}
 time_column: ts
 """,
 }
@@ -70,6 +72,8 @@ class View:
     query: str
     sources: tuple[str, ...]
     """The base tables that it comes down to."""
+    feeds: tuple[str, ...]
+    """What these are loaded from."""
     properties: Mapping[str, str] | None = None
 
 
@@ -77,21 +81,27 @@ VIEWS = {
     "order_minutes": View(
         query="SELECT date_trunc('minute', ts) AS minute, count(*) AS n, sum(v) AS total FROM orders GROUP BY 1",
         sources=("orders",),
+        feeds=("orders",),
     ),
-    "small_orders": View(query="SELECT id, ts, v FROM orders WHERE v < 3", sources=("orders",)),
-    "order_keys": View(query="SELECT k, count(*) AS n, sum(v) AS total FROM orders GROUP BY k", sources=("orders",)),
+    "small_orders": View(query="SELECT id, ts, v FROM orders WHERE v < 3", sources=("orders",), feeds=("orders",)),
+    "order_keys": View(
+        query="SELECT k, count(*) AS n, sum(v) AS total FROM orders GROUP BY k", sources=("orders",), feeds=("orders",)
+    ),
     "click_minutes": View(
         query="SELECT date_trunc('minute', ts) AS minute, k, count(*) AS n FROM clicks GROUP BY 1, 2",
         sources=("clicks",),
+        feeds=("clicks",),
     ),
     "matches": View(
         query="SELECT o.ts AS ts, o.id AS order_id, c.id AS click_id "
         "FROM orders o JOIN clicks c ON c.ts = o.ts AND c.k = o.k",
         sources=("orders", "clicks"),
+        feeds=("orders", "clicks"),
     ),
     "reading_minutes": View(
         query="SELECT date_trunc('minute', ts) AS minute, count(*) AS n, min(v) AS least FROM readings GROUP BY 1",
         sources=("readings",),
+        feeds=("readings",),
     ),
 }
 """Of the views that are cut by time."""
@@ -99,6 +109,7 @@ LATEST_VIEWS = {
     "even_quotes": View(
         query="SELECT k, ts, id, v FROM quotes WHERE v % 2 = 0",
         sources=("quotes",),
+        feeds=("ticks",),
         properties={"update_key": "k"},
     ),
 }
@@ -129,7 +140,14 @@ def write_project(root: Path, world: World) -> None:
     """Write the project into a folder. Several folders may be projects of one world."""
     for folder in ("feeds", "tables", "flows"):
         (root / folder).mkdir(parents=True)
-    settings = ["name: chaos", "tracks: 2", "poll: 50ms", f"storage: {world.storage}", "spark: {driver_memory: 1g}"]
+    settings = [
+        "name: chaos",
+        "tracks: 2",
+        "poll: 50ms",
+        f"storage: {world.storage}",
+        f"large_update: {LARGE}",
+        "spark: {driver_memory: 1g}",
+    ]
     if world.catalog is not None:
         settings.append(f"catalog: {world.catalog}")
     (root / "freshtide.yml").write_text("\n".join(settings) + "\n")

@@ -1,0 +1,1 @@
+"""Tests of the campaign itself: an oracle that cannot fail proves nothing."""
