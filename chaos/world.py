@@ -50,7 +50,7 @@ CREATE STREAMING TABLE large_orders AS SELECT id, ts, v FROM STREAM orders_feed 
 CREATE STREAMING TABLE clicks AS SELECT * FROM STREAM clicks_feed;
 CREATE STREAMING TABLE readings PARTITIONED BY (k) AS SELECT * FROM STREAM readings_feed;
 CREATE STREAMING TABLE quotes TBLPROPERTIES ('update_key'='k') AS SELECT * FROM STREAM ticks_feed;
-CREATE STREAMING TABLE sales TBLPROPERTIES ('flow'='priced') AS SELECT * FROM STREAM sales_feed;
+CREATE STREAMING TABLE sales TBLPROPERTIES ('flow'='priced', 'priority'='50') AS SELECT * FROM STREAM sales_feed;
 """
 
 _FLOW = """\

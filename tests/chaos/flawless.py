@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
 import polars as pl
 from chaos.oracle import Oracle
-from chaos.supply import Kind, Row, Supply
+from chaos.supply import Kind, Row, Supply, Truth
 from chaos.world import LATEST_VIEWS, VIEWS
 from deltalake import DeltaTable, write_deltalake
 
 # Enough for rows that are late.
 _ROUNDS = 120
-_SCHEMA = {"id": pl.Int64, "ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int32, "note": pl.String}
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "id": pl.Int64,
+    "ts": pl.Datetime("us", "UTC"),
+    "k": pl.String,
+    "v": pl.Int32,
+    "note": pl.String,
+}
 _COLUMNS = {"slim_orders": ["id", "ts"], "large_orders": ["id", "ts", "v"]}
+
+
+def supplied(landing: Path) -> Truth:
+    """What there is to load."""
+    supply = Supply(landing, seed=1, interval=1.0)
+    for _ in range(_ROUNDS):
+        supply.drop_round()
+    return supply.truth
 
 
 class Flawless:
     """Tables in a folder, and the oracle that has nothing to say against them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, truth: Truth) -> None:
         self.storage, self.out = folder / "tables", folder / "out" / "keys"
-        supply = Supply(folder / "landing", seed=1, interval=1.0)
-        for _ in range(_ROUNDS):
-            supply.drop_round()
-        self.truth = supply.truth
-        self.oracle = Oracle(self.storage, folder / "out", self.truth)
+        self.truth = truth
+        self.oracle = Oracle(self.storage, folder / "out", truth)
+
+    def write(self) -> None:
         self._write_bases()
         self._write_flow()
         self._write_views()
@@ -52,7 +65,7 @@ class Flawless:
     def entry(self, table: str, version: int) -> Path:
         return self.storage / table / "_delta_log" / f"{version:020d}.json"
 
-    def _say(self, table: str, version: int, said: dict[str, object]) -> None:
+    def _say(self, table: str, version: int, said: Mapping[str, int]) -> None:
         entry = self.entry(table, version)
         actions = [json.loads(line) for line in entry.read_text().splitlines()]
         for action in actions:

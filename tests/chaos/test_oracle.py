@@ -9,15 +9,32 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from chaos.supply import Truth
 
-from tests.chaos.flawless import Flawless
+from tests.chaos.flawless import Flawless, supplied
+
+Spoil = Callable[[Flawless], None]
+
+
+@pytest.fixture(scope="module")
+def pattern(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
+    """Written once, for each test to spoil a copy."""
+    folder = tmp_path_factory.mktemp("flawless")
+    truth = supplied(folder / "landing")
+    Flawless(folder, truth).write()
+    return folder, truth
 
 
 @pytest.fixture
-def flawless(tmp_path: Path) -> Flawless:
-    made = Flawless(tmp_path)
-    assert made.oracle.at_rest() == []
-    return made
+def flawless(pattern: tuple[Path, Truth], tmp_path: Path) -> Flawless:
+    folder, truth = pattern
+    for name in ("tables", "out"):
+        shutil.copytree(folder / name, tmp_path / name)
+    return Flawless(tmp_path, Truth(rows=truth.rows, complete_upto={**truth.complete_upto}))
+
+
+def test_nothing_is_told_of_what_is_right(flawless: Flawless) -> None:
+    assert flawless.oracle.at_rest() == []
 
 
 def _lose_a_row(made: Flawless) -> None:
@@ -74,7 +91,7 @@ def _write_a_file_of_a_flow_twice(made: Flawless) -> None:
     shutil.copy(made.out / "0.parquet", made.out / "again.parquet")
 
 
-_AT_REST = {
+_AT_REST: dict[Spoil, str] = {
     _lose_a_row: "slim_orders, rows in time: 1 missing",
     _load_a_row_twice: "orders, rows in time: 1 too many",
     _bend_a_value: "clicks, rows in time: 1 missing",
@@ -92,7 +109,7 @@ _AT_REST = {
 
 
 @pytest.mark.parametrize("spoil", _AT_REST)
-def test_what_is_spoilt_is_told_at_rest(flawless: Flawless, spoil: Callable[[Flawless], None]) -> None:
+def test_what_is_spoilt_is_told_at_rest(flawless: Flawless, spoil: Spoil) -> None:
     spoil(flawless)
     assert any(sentence.startswith(_AT_REST[spoil]) for sentence in flawless.oracle.at_rest())
 
@@ -112,7 +129,7 @@ def _lose_an_entry_of_a_log(made: Flawless) -> None:
     made.entry("clicks", 2).unlink()
 
 
-_AT_ANY_MOMENT = {
+_AT_ANY_MOMENT: dict[Spoil, str] = {
     _load_a_row_twice: "orders, orders__late and orders__rejects: 1 rows more than once",
     _load_a_late_row_as_well: "orders, orders__late and orders__rejects: 1 rows more than once",
     _make_a_row_up: "readings holds rows that nobody supplied: 1000000",
@@ -123,6 +140,6 @@ _AT_ANY_MOMENT = {
 
 
 @pytest.mark.parametrize("spoil", _AT_ANY_MOMENT)
-def test_what_is_spoilt_for_good_is_told_at_any_moment(flawless: Flawless, spoil: Callable[[Flawless], None]) -> None:
+def test_what_is_spoilt_for_good_is_told_at_any_moment(flawless: Flawless, spoil: Spoil) -> None:
     spoil(flawless)
     assert any(sentence.startswith(_AT_ANY_MOMENT[spoil]) for sentence in flawless.oracle.while_running())
