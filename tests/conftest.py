@@ -15,10 +15,10 @@ from freshtide.spark import SparkSession, start_session
 # the time. By the environment, so that processes which tests start do so as well.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-# A change is judged by the same examples each time; at a desk every run looks at new ones.
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# A change is judged by the same examples each time; at a desk every run looks at new ones. A busy machine is no fault.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("desk", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 
 @pytest.fixture(scope="session")

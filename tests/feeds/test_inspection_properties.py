@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.core.tables import FileFormat, TimestampFrom
@@ -36,7 +36,6 @@ def naive_count(text: str) -> int:
     return sum(any(letter > " " for letter in line) for line in re.split(r"\r\n|\n|\r", text))
 
 
-@settings(deadline=None)  # a busy machine is no failure
 @given(st.lists(st.tuples(CELL, LINE_END)), CELL, st.booleans())
 def test_rows_are_the_lines_that_are_not_blank(lines: list[tuple[str, str]], last: str, header: bool) -> None:
     text = "".join(line + end for line, end in lines) + last
@@ -45,7 +44,6 @@ def test_rows_are_the_lines_that_are_not_blank(lines: list[tuple[str, str]], las
     assert found.rows == max(0, naive_count(text) - header)
 
 
-@settings(deadline=None)  # a busy machine is no failure
 @given(st.lists(st.tuples(CELL, st.one_of(MOMENT, st.none())), max_size=30), st.sampled_from(["T", " "]))
 def test_the_timestamp_of_a_csv_file_is_its_largest_readable_time(
     rows: list[tuple[str, datetime | None]], separator: str
@@ -60,7 +58,6 @@ def test_the_timestamp_of_a_csv_file_is_its_largest_readable_time(
     assert found.timestamp == naive_latest([moment for _, moment in rows])
 
 
-@settings(deadline=None)  # a busy machine is no failure
 @given(st.lists(st.one_of(MOMENT, st.none()), max_size=30))
 def test_the_timestamp_of_a_json_file_is_its_largest_readable_time(moments: list[datetime | None]) -> None:
     lines = [json.dumps({"time": moment.isoformat() if moment else None}) for moment in moments]
@@ -86,7 +83,6 @@ ALIKE = st.tuples(
 ).map("".join)
 
 
-@settings(deadline=None)  # a busy machine is no failure
 @given(st.lists(st.one_of(ALIKE, MOMENT.map(str), st.sampled_from(['"2030-01-01"', " 2030-01-01", "none", ""]))))
 def test_the_largest_time_is_found_among_times_of_all_shapes(times: list[str]) -> None:
     found = inspected("a.csv", "time\n" + "".join(f"{time},\n" for time in times))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.core.errors import FreshtideError
@@ -69,7 +69,6 @@ def test_an_unsupported_pattern_is_an_error_that_lists_what_is_supported(time_fo
         check_time_format(time_format)
 
 
-@settings(deadline=None)  # a busy machine is no failure
 @given(MOMENTS)
 def test_every_format_is_exact_to_the_microsecond(moment: datetime) -> None:
     exact = micros_of(moment)

@@ -196,13 +196,13 @@ def test_group_and_run_needs_updates_that_are_short_and_regular() -> None:
     assert "need two tracks each" in promises(too_few, named("group-and-run"), 2)["orders"].reason
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(demands=demand_sets(), tracks=st.integers(1, 3))
 def test_no_simulated_run_of_the_adaptive_scheduler_breaks_a_bound(demands: list[Demand], tracks: int) -> None:
     assert_kept(demands, ADAPTIVE, tracks)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(demands=calm_sets(), tracks=st.integers(2, 6))
 def test_no_simulated_run_of_group_and_run_breaks_a_bound(demands: list[Demand], tracks: int) -> None:
     assert_kept(demands, named("group-and-run"), tracks)
@@ -216,7 +216,7 @@ def assert_kept(demands: list[Demand], policy: Policy, tracks: int) -> None:
             assert result.staleness[name].maximum <= promise.bound * (1 + 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(demands=demand_sets(jittered=False))
 def test_what_cannot_be_kept_for_its_own_sake_is_not_kept_on_any_number_of_tracks(demands: list[Demand]) -> None:
     found = promises(demands, Policy(), len(demands))

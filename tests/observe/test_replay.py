@@ -102,7 +102,7 @@ def two_tables(**policy: Any) -> Beginning:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     tables=graphs(),
     tracks=st.integers(1, 3),
@@ -135,7 +135,7 @@ ADAPTIVE = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tables=graphs(), tracks=st.integers(1, 3), adaptive=ADAPTIVE, seed=st.integers(0, 1_000))
 def test_reservations_and_modes_replay_to_the_same_commands(
     tables: tuple[ScheduledTable, ...], tracks: int, adaptive: Adaptive, seed: int
@@ -153,7 +153,7 @@ def test_reservations_and_modes_replay_to_the_same_commands(
     assert begun == beginning
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     tables=graphs(), tracks=st.integers(1, 3), policy=POLICIES | ADAPTIVE.map(adaptive_policy), seed=st.integers(0, 99)
 )

@@ -40,7 +40,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     return Workload(tables=tuple(tables))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(workloads(), st.integers(1, 2), st.sampled_from(sorted(ORDERINGS)), st.sampled_from([None, 1.0]))
 def test_no_policy_beats_the_best_schedule(
     workload: Workload, tracks: int, ordering: str, chopping: float | None

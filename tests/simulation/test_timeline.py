@@ -32,7 +32,7 @@ STREAMS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(STREAMS, max_size=5), st.sampled_from([0.0, 0.7, 100.0, 1_500.0]), st.integers(0, 9))
 def test_all_files_come_once_in_the_order_of_their_moments_and_of_the_tables(
     streams: list[Stream | None], horizon: float, seed: int

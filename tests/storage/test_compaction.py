@@ -137,7 +137,7 @@ def test_after_three_hundred_updates_the_files_are_still_few(tmp_path: Path) -> 
     assert opened(tmp_path / "t").snapshot is not None
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(
     st.lists(
         st.tuples(st.lists(st.integers(0, 50), min_size=1, max_size=3), st.booleans(), st.booleans()),

@@ -158,7 +158,7 @@ def batches(draw: st.DrawFn) -> list[list[Row]]:
     return draw(st.lists(st.lists(row, max_size=6), min_size=1, max_size=6))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(given_batches=batches(), seen=st.integers(0, 6))
 def test_the_table_holds_what_a_dictionary_holds(given_batches: list[list[Row]], seen: int) -> None:
     folder = Path(tempfile.mkdtemp()) / "t"

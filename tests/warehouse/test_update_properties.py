@@ -145,7 +145,6 @@ def play(spark: SparkSession, arrivals: list[Round], restart: bool) -> None:
 # Warehouses take seconds: what fails is small enough to be looked at as it is.
 @settings(
     max_examples=6,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )

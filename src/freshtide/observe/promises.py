@@ -93,7 +93,7 @@ class _Impossible:
         self._tracks = tracks
         demands = [_known(demand) for demand in demands]
         self._demands = {demand.unit: demand for demand in demands}
-        self._least = unavoidable_staleness([_at_least(demand) for demand in demands])
+        self._least = unavoidable_staleness([self._at_least(demand) for demand in demands])
         wanted = self._with_sources(d.unit for d in demands if any(lag is not None for lag in d.target_lags.values()))
         self._work = sum(demand.beta for demand in wanted)
         self._busiest = max(wanted, key=lambda demand: demand.beta, default=None)
@@ -124,6 +124,19 @@ class _Impossible:
         broken = [breach for breach in self._breaches if breach.table is None or breach.table in names]
         return f"the adaptive scheduler falls behind for ever: {joined(broken)}" if broken else None
 
+    def _at_least(self, demand: Demand) -> Reserved:
+        """What is certain: files as old as is known, buckets as wide as they are, updates as long as on average.
+
+        Files of several feeds need not come together: then a period of data may take several updates, of which the one
+        that counts may have next to nothing to do.
+        """
+        feeds = sum(not other.sources for other in self._with_sources([demand.unit]))
+        return replace(
+            reserved_at(demand, demand.average if feeds == 1 else demand.cost.coefficients[0]),
+            held_back=0.0 if math.isinf(demand.held_back) else demand.held_back,
+            coarseness=demand.bucket,
+        )
+
     def _with_sources(self, units: Iterable[str]) -> list[Demand]:
         found: dict[str, Demand] = {}
         front = list(units)
@@ -152,15 +165,6 @@ def _parts(least: Unavoidable, demand: Demand) -> str:
 
 def _known(demand: Demand) -> Demand:
     return replace(demand, cost=GivenCost(0.0, 0.0)) if demand.known_by == "assumed" else demand
-
-
-def _at_least(demand: Demand) -> Reserved:
-    """What is certain: files as old as is known, buckets as wide as they are, updates as long as on average."""
-    return replace(
-        reserved_at(demand, demand.average),
-        held_back=0.0 if math.isinf(demand.held_back) else demand.held_back,
-        coarseness=demand.bucket,
-    )
 
 
 def _tracks(number: int) -> str:

@@ -29,7 +29,7 @@ def taken_up(queue: WindowQueue, setting: Setting, now: float) -> WindowQueue:
     return again
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(setting=SETTINGS, steps=st.lists(st.none() | ARRIVAL, max_size=40), stops=st.sets(st.integers(0, 40)))
 def test_what_is_put_down_at_any_moment_goes_on_as_it_was(setting: Setting, steps: Steps, stops: set[int]) -> None:
     one, other = setting.queue(), setting.queue()
