@@ -20,11 +20,15 @@ import polars as pl
 import pytest
 
 from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError, lease_folder
+from freshtide.catalog.leases.database import CatalogSeat
 from freshtide.catalog.leases.folder import FolderSeat
+from freshtide.catalog.leases.holders import Holder as LeaseHolder
 from freshtide.catalog.leases.lease import LENGTH
+from freshtide.catalog.leases.seats import Standing
 from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.project import create_starter
 from freshtide.spark import SparkSession
+from tests.trust.faults import FailingSync
 from tests.warehouse.shop import Shop
 
 _SHORT = 1.0
@@ -201,10 +205,42 @@ def test_what_has_lost_the_lease_cannot_write_into_the_catalog(folder: Path, cat
 def test_while_the_storage_is_away_nothing_is_lost_and_nothing_written(folder: Path, catalog: Catalog) -> None:
     with RunLease(folder, catalog.seat, length=_SHORT) as lease:
         away = folder.rename(folder.with_name("away"))
-        with pytest.raises(SurroundingsError, match="is away"):
+        with pytest.raises(SurroundingsError, match="cannot be used"):
             lease.require()
         time.sleep(_SHORT)
         away.rename(folder)
+        lease.require()
+
+
+@pytest.mark.parametrize("what", ["epochs", ".held"])
+def test_a_disk_that_fails_while_the_lease_is_taken_leaves_nobody_as_its_holder(
+    folder: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    with RunLease(folder, catalog.seat):
+        pass
+    disk = FailingSync(concerns=lambda path: path.name.endswith(what), times=1).installed(monkeypatch)
+    with pytest.raises(SurroundingsError, match="Too many open files"), RunLease(folder, catalog.seat):
+        pass
+    assert len(disk.failed) == 1
+    assert RunLock(folder).holder() is None
+    with RunLease(folder, catalog.seat) as lease:
+        lease.require()
+
+
+class UnansweringSeat(CatalogSeat):
+    """The seat of a catalog that goes away in the moment in which it would be taken."""
+
+    def take(self, holder: LeaseHolder, after: Standing | None) -> bool:  # noqa: ARG002 - it does not get that far
+        raise SurroundingsError("The catalog does not answer.")
+
+
+def test_a_catalog_that_goes_away_while_the_lease_is_taken_leaves_nobody_as_its_holder(
+    folder: Path, catalog: Catalog
+) -> None:
+    with pytest.raises(SurroundingsError, match="does not answer"), RunLease(folder, UnansweringSeat(catalog._engine)):
+        pass
+    assert RunLock(folder).holder() is None
+    with RunLease(folder, catalog.seat) as lease:
         lease.require()
 
 
@@ -361,7 +397,7 @@ def _has_committed(shop: Shop, table: str) -> bool:
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60.0
+    until = time.monotonic() + 180.0
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -31,12 +31,12 @@ def lease_folder(tables: Path) -> Path:
 
 
 class StorageAwayError(SurroundingsError):
-    """The folder beside the tables cannot be looked into."""
+    """The folder beside the tables cannot be looked into, or written to."""
 
     def __init__(self, folder: Path, error: OSError) -> None:
         super().__init__(
-            f"{folder}, where it is kept who runs the warehouse, is away: {error.strerror or error}.",
-            way_out="Is its disk mounted? If it was deleted, end this run and start another.",
+            f"{folder}, where it is kept who runs the warehouse, cannot be used: {error.strerror or error}.",
+            way_out="Is its disk mounted, and not full? If it was deleted, end this run and start another.",
         )
 
 
@@ -60,17 +60,29 @@ class FolderSeat:
         return None
 
     def take(self, holder: Holder, after: Standing | None) -> bool:  # noqa: ARG002 - the name of the file says it
-        make_folder(self._epochs)
+        try:
+            make_folder(self._epochs)
+            return self._create(holder) and self.is_held(holder)
+        except OSError as error:
+            raise StorageAwayError(self._epochs.parent, error) from error
+
+    def _create(self, holder: Holder) -> bool:
         path = self._held(holder)
         try:
-            with path.open("x") as file:
-                json.dump(asdict(holder), file)
+            file = path.open("x")
         except FileExistsError:
             return False
-        sync_files([path])
+        try:
+            with file:
+                json.dump(asdict(holder), file)
+            sync_files([path])
+        except BaseException:
+            # It would name this process as one that runs the warehouse, for as long as it lives.
+            path.unlink(missing_ok=True)
+            raise
         for old in self._files()[:-_KEPT]:
             old.unlink(missing_ok=True)
-        return self.is_held(holder)
+        return True
 
     def is_held(self, holder: Holder) -> bool:
         """Whether nobody has come after the holder. While the folder is away, nobody can tell, and nobody can come."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -92,10 +93,7 @@ class RunLease:
         for thread in self._threads:
             thread.join()
         try:
-            for seat in self._seats:
-                # If it cannot be written down that this is over, the next one finds that the process has ended.
-                with suppress(FreshtideError, OSError):
-                    seat.release(self._holder)
+            self._release(self._seats, self._holder)
         finally:
             self._lost = True
             self._lock.release()
@@ -114,11 +112,22 @@ class RunLease:
         now = self._clock.now()
         # Tables remember the epochs of their commits. Where both seats were thrown away, the time goes on from there.
         holder = this_process(epoch=max(last + 1, int(now)), lock=self._lock.identity, taken_at=now)
-        for seat, standing in found.items():
-            if not seat.take(holder, standing):
-                self._folder.release(holder)
-                raise WarehouseBusyError(seat.read())
+        taken: list[Seat] = []
+        try:
+            for seat, standing in found.items():
+                if not seat.take(holder, standing):
+                    raise WarehouseBusyError(seat.read())
+                taken.append(seat)
+        except BaseException:
+            self._release(taken, holder)
+            raise
         self._holder = holder
+
+    def _release(self, seats: Sequence[Seat], holder: Holder) -> None:
+        for seat in seats:
+            # If it cannot be written down that this is over, the next one finds that the process has ended.
+            with suppress(FreshtideError, OSError):
+                seat.release(holder)
 
     def _is_dead(self, holder: Holder) -> bool:
         return holder.is_gone or holder.had_locked(self._lock.identity)
