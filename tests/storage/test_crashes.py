@@ -53,6 +53,22 @@ def test_a_torn_table_can_be_looked_at_before_it_is_mended(table: StoredTable, l
     assert last.read_bytes() == torn, "mending is for the process that runs the warehouse"
 
 
+@pytest.mark.parametrize("left", ["nothing", "a line", "a half"])
+def test_what_is_damaged_in_the_middle_of_a_log_is_not_passed_over(table: StoredTable, left: str) -> None:
+    commit(table, 3, rows(6, 7, kind=["a", "b"]), by=("kind",))
+    middle = log_files(table.folder)[1]
+    whole = middle.read_bytes()
+    kept = {"nothing": 0, "a line": whole.index(b"\n") + 1, "a half": len(whole) // 2}[left]
+    middle.write_bytes(whole[:kept])
+    with pytest.raises(StorageError, match=middle.name) as caught:
+        opened(table.folder).recover()
+    assert "backup" in (caught.value.way_out or "")
+    with pytest.raises(StorageError, match=middle.name):
+        _ = opened(table.folder).snapshot
+    middle.write_bytes(whole)
+    assert held(opened(table.folder).recover()) == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_an_update_that_was_torn_can_be_done_again(table: StoredTable) -> None:
     last = log_files(table.folder)[-1]
     last.write_bytes(last.read_bytes()[:40])

@@ -108,12 +108,25 @@ def without_checkpoints(folder: Path) -> Iterator[None]:
         yield
 
 
-def missing_entry(folder: Path) -> int | None:
+def missing_entry(found: Listing) -> int | None:
     """An entry that is not there although later ones are, and no checkpoint stands for it."""
-    found = listing(folder)
     there = set(found.entries)
     first = max(found.checkpoints, default=-1) + 1
     return next((version for version in range(first, max(found.entries, default=0)) if version not in there), None)
+
+
+def torn_entry(folder: Path, found: Listing) -> int | None:
+    """An entry that is not whole although a later one is, and no checkpoint stands for it.
+
+    Engines read such a log without what the entry had said, and do not tell.
+    """
+    first = max(found.checkpoints, default=-1) + 1
+    try:
+        whole = {version: _is_whole(commit_path(folder, version)) for version in found.entries if version >= first}
+    except FileNotFoundError:
+        return None  # Whoever runs the warehouse is mending the end of the log in this moment.
+    newest = max((version for version, is_whole in whole.items() if is_whole), default=first)
+    return next((version for version in range(first, newest) if not whole.get(version, True)), None)
 
 
 def _is_readable(checkpoint: Path) -> bool:

@@ -99,6 +99,17 @@ class MissingEntryError(StorageError):
         )
 
 
+class TornEntryError(StorageError):
+    """An entry that is cut short although others came after it: no crash does that."""
+
+    def __init__(self, folder: Path, version: int) -> None:
+        super().__init__(
+            f"Entry {version} of the log of '{folder.name}' is damaged, {deltalog.commit_path(folder, version)}: "
+            "nobody can tell what it changed.",
+            way_out=WAY_OUT.format(folder=folder),
+        )
+
+
 WAY_OUT = (
     "Restore {folder} from a backup, or move it away and start a run: then the table is made anew, from the files of "
     "its feed or from the tables that it reads."

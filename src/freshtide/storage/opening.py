@@ -9,7 +9,7 @@ from deltalake.exceptions import DeltaError
 
 from freshtide.storage import deltalog
 from freshtide.storage.errors import DiskError, StorageError
-from freshtide.storage.history import WAY_OUT, MissingEntryError
+from freshtide.storage.history import WAY_OUT, MissingEntryError, TornEntryError
 
 _UNREADABLE_FEATURES = ("delta.enableDeletionVectors", "delta.columnMapping.mode")
 # How delta-rs, which is written in Rust, ends a message of the operating system; 2 is a file that is not there.
@@ -18,7 +18,8 @@ _SYSTEM_ERROR, _NOT_THERE = "(os error ", "(os error 2)"
 
 def open_newest(folder: Path) -> DeltaTable | None:
     """The table as far as its log is whole; None: there is none. All that is ever changed is a bad checkpoint."""
-    if not deltalog.listing(folder).entries:
+    found = deltalog.listing(folder)
+    if not found.entries:
         return None
     try:
         handle = DeltaTable(folder)
@@ -28,6 +29,7 @@ def open_newest(folder: Path) -> DeltaTable | None:
         if mended is None:
             return None
         handle = mended
+    _require_whole(folder, found)
     _refuse_foreign_features(folder, handle)
     return handle
 
@@ -53,13 +55,19 @@ def _open_without_checkpoints(folder: Path) -> DeltaTable | None:
             return open_version(folder, version)
         except StorageError as error:
             failure = error
-    missing = deltalog.missing_entry(folder)
-    if missing is not None:
-        raise MissingEntryError(folder, missing)
+    _require_whole(folder, deltalog.listing(folder))
     raise failure or StorageError(
         f"The table '{folder.name}' in {folder} cannot be opened: no checkpoint of its log can be read.",
         way_out=WAY_OUT.format(folder=folder),
     )
+
+
+def _require_whole(folder: Path, found: deltalog.Listing) -> None:
+    """Refuse a log of which a part in the middle is gone. What is torn at its end was never promised to anybody."""
+    if (missing := deltalog.missing_entry(found)) is not None:
+        raise MissingEntryError(folder, missing)
+    if (torn := deltalog.torn_entry(folder, found)) is not None:
+        raise TornEntryError(folder, torn)
 
 
 def _require_disk(folder: Path, error: Exception) -> None:
