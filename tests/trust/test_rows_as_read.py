@@ -170,6 +170,16 @@ JSON_REJECTS = {
     f"{line(5, v=5)}{line(6, v=6)}": "it is more than one object",
     f"{line(5, v=5)}, {line(6, v=6)}": "it is more than one object",
     f"{line(7, v=7)} trailing": "it is more than one object",
+    f"{line(5, v=5)} , {line(6, v=6)}": "it is more than one object",
+    f"{line(5, v=[1])},{line(6, v=6)}": "column 'v': '[1]' is not a int",
+    f"{line(5, k=[1])},{line(6, v=6)}": "it is more than one object",
+    f"{line(5, v=5)}}}": "it is more than one object",
+    f"{line(5, v=5)}]": "it is more than one object",
+    f"{line(5, v=5)},{line(6, v=6)}]": "it is more than one object",
+    f"{line(5, v=5)},42": "it is more than one object",
+    """{'k': '"'} , {"k": '"'}""": "it is not valid JSON",
+    line(5, k="\ud800"): "it has half of a character",
+    line(5, k="\udc00 and \ud83d"): "it has half of a character",
     '{"ts": "never", "v": 8}': "column 'ts': 'never' is not a timestamp",
 }
 
@@ -180,15 +190,16 @@ def test_a_line_of_json_is_one_record_or_rejected(tmp_path: Path, spark: SparkSe
     shop = Shop(tmp_path / "shop", spark, **({"large_update": "1kB"} if large else {}))
     events_in_json(shop, query)
     good = [line(9, k="x", v=9), "", line(10, k="in } a text {, and [", v=None), "  ", line(11) + " "]
+    good += [line(12, k="\U0001f600 it's {\\ud800}"), line(13, k={"a": [1, {"b": 2}]}), line(14) + ","]
     shop.drop("f", "1.json", "\n".join([*JSON_REJECTS, *good] * (8 if large else 1)) + "\n")
     shop.load()
     times = 8 if large else 1
-    assert Counter(row["ts"].second for row in shop.rows("t")) == {9: times, 10: times, 11: times}
+    assert Counter(row["ts"].second for row in shop.rows("t")) == dict.fromkeys(range(9, 15), times)
     told = {row["content"]: row["reason"] for row in shop.rows("t__rejects")}
     assert told == JSON_REJECTS
     count = shop.counts()["t"]
     assert (count.arrived, count.in_rejects, count.filtered) == (
-        times * (len(JSON_REJECTS) + 3),
+        times * (len(JSON_REJECTS) + 6),
         times * len(JSON_REJECTS),
         0,
     )
@@ -196,7 +207,20 @@ def test_a_line_of_json_is_one_record_or_rejected(tmp_path: Path, spark: SparkSe
     shop.warehouse.close()
 
 
-@pytest.mark.parametrize("bad", [line(1, v="many"), ARRAY, "[]"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        line(1, v="many"),
+        ARRAY,
+        "[]",
+        f"{line(5, v=5)} , {line(6, v=6)}",
+        f"{line(5, k=[1])},{line(6, v=6)}",
+        f"{line(5, v=5)}}}",
+        f"{line(5, v=5)},{line(6, v=6)}]",
+        f"{line(5, v=5)},42",
+        line(5, k="\ud800"),
+    ],
+)
 def test_one_bad_line_of_json_is_found_among_good_ones(shop: Shop, bad: str) -> None:
     events_in_json(shop)
     shop.drop("f", "1.json", f"{line(1, v=1)}\n{bad}\n")

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from freshtide.core import halves
 from freshtide.core.tables import Feed
 from freshtide.feeds.content import Content, LatestTime
 from freshtide.feeds.rawfiles import RawFile, line_blocks
@@ -13,8 +14,10 @@ from freshtide.feeds.rawfiles import RawFile, line_blocks
 _LOOKED_AT_FOR_COLUMNS = 1_000
 _BLANK = b" \t\r\n"
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"')
-# An array, something after the end of an object, or two objects with a comma between them.
-_ODD = re.compile(rb"^[ \t]*\[|\}[ \t]*[^\s,}\]]|^[^\[\n]*\},[ \t]*\{", re.MULTILINE)
+# Lines that are one object at first sight: nothing in them but their ends could be the end of one.
+_PLAIN = re.compile(rb"^[ \t]*\{[^{}\[\]'\\\n]*\}[ \t\r]*$", re.MULTILINE)
+_BRACKET = re.compile(rb"[{}\[\]]")
+_ESCAPED_BACKSLASH, _PAIR, _HALF = halves.ESCAPED_BACKSLASH.encode(), halves.PAIR.encode(), halves.HALF.encode()
 
 
 def read_json(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
@@ -37,11 +40,28 @@ def holds_odd_lines(feed: Feed, raw: RawFile) -> bool:
     Spark's reader makes as many rows of an array as it has elements, and reads no further than to the end of an object.
     """
     for lines in line_blocks(raw, feed.encoding):
-        if _ODD.search(b"\n".join(lines)) and any(
-            _ODD.search(line) and _ODD.search(_TEXT.sub(b'""', line)) for line in lines
-        ):
+        rest = _PLAIN.sub(b"", b"\n".join(lines))
+        if not all(_is_one_object(line) for line in rest.split(b"\n") if line.strip(_BLANK)):
             return True
     return False
+
+
+def _is_one_object(line: bytes) -> bool:
+    """Whether a line is certain to be one object, or none at all, as Spark will find by itself."""
+    bare = _TEXT.sub(b"", line).strip(_BLANK)
+    # Spark takes texts in single quotes, too: where they end is not known here.
+    if not bare.startswith(b"{") or b"'" in bare or _holds_half_a_character(line):
+        return False
+    depth = 0
+    for bracket in _BRACKET.finditer(bare):
+        depth += 1 if bracket[0] in b"{[" else -1
+        if depth == 0:
+            return bracket.end() == len(bare)
+    return False
+
+
+def _holds_half_a_character(line: bytes) -> bool:
+    return b"\\" in line and re.search(_HALF, re.sub(_PAIR, b"", line.replace(_ESCAPED_BACKSLASH, b""))) is not None
 
 
 def _record(line: bytes) -> dict[str, Any]:

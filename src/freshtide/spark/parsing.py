@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from freshtide.core import halves
 from freshtide.core.files import FeedFile
 from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.spark.contents import Contents
@@ -24,6 +25,7 @@ _SPARK_DEFAULTS = {
     "multiLine": "false",
 }
 _NULL_TEXT = "CAST(NULL AS STRING)"
+_LAST = "_freshtide_last"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +101,22 @@ def _by_line(session: SparkSession, feed: Feed, layout: Layout, paths: list[str]
     """JSON with one record a line, whatever it is: what is not one object is corrupt."""
     lines = session.read.text(paths).where(r"value RLIKE '[^ \t\r\n]'")
     text = r"regexp_replace(value, '^\\x{FEFF}|,[ \t\r]*$', '')"
-    alone = f"size(from_json(concat('[', {text}, ']'), 'array<map<string,string>>')) = 1"
+    # Between the line and the bracket that is to close it comes what no line has: it is there, second, or the line
+    # holds something else than one object.
+    together = f"from_json(concat('[', {text}, ',{{\"{_LAST}\":1}}]'), 'array<map<string,string>>')"
+    alone = f"(map_contains_key(get({together}, 1), '{_LAST}') AND NOT {half_a_character('value')})"
     options = ", ".join(literal(word) for pair in parsing_options(feed).items() for word in pair)
     record = f"from_json({text}, {literal(ddl_of(feed, layout))}, map({options})) AS record"
     parsed = lines.selectExpr("value", f"coalesce({alone}, false) AS alone", record, "_metadata")
     fields = (f"record.{quoted(column.name)}" for column in layout.present)
     content = f"CASE WHEN alone THEN record.{CONTENT} ELSE value END AS {CONTENT}"
     return parsed.selectExpr(*fields, content, "_metadata")
+
+
+def half_a_character(text: str) -> str:
+    """Whether a line of JSON has half a character, written as an escape."""
+    plain = f"replace({text}, {literal(halves.ESCAPED_BACKSLASH)}, '')"
+    return f"regexp_replace({plain}, {literal(halves.PAIR)}, '') RLIKE {literal(halves.HALF)}"
 
 
 def ddl_of(feed: Feed, layout: Layout) -> str:

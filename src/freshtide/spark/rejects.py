@@ -10,7 +10,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from freshtide.core.durations import format_duration
 from freshtide.core.tables import Column, Feed, FileFormat
-from freshtide.spark.parsing import TIME_TEXT, Layout, csv_options
+from freshtide.spark.parsing import TIME_TEXT, Layout, csv_options, half_a_character
 from freshtide.spark.schemas import effective_type, quoted
 from freshtide.spark.verdicts import CONTENT, UNNAMED, is_required, out_of_range, too_long
 
@@ -64,6 +64,7 @@ def _of_parsing(feed: Feed, columns: Sequence[Column], layout: Layout) -> list[S
     if feed.format is FileFormat.JSON:
         values = sf.from_json(content, fields)
         complaints = [
+            sf.when(sf.expr(half_a_character(CONTENT)), sf.lit("it has half of a character")),
             sf.when(content.isNotNull() & sf.try_parse_json(content).isNull(), sf.lit("it is not valid JSON")),
             sf.when(content.rlike(r"^\s*\["), sf.lit("it is an array, and a line is one object")),
             sf.when(~content.rlike(r"^\s*\{"), sf.lit("it is not an object with a value for each column")),
