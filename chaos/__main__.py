@@ -6,6 +6,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -22,7 +23,7 @@ def main() -> int:
     parser.add_argument("--check-every", type=int, default=25, metavar="KILLS", help="how often to check everything")
     parser.add_argument("--cold-every", type=int, default=20, metavar="KILLS", help="how often to kill the JVM as well")
     parser.add_argument("--rivals-every", type=int, default=50, metavar="KILLS", help="how often two runs compete")
-    parser.add_argument("--interval", type=float, default=2.0, help="seconds between the files of a feed")
+    parser.add_argument("--interval", type=float, default=4.0, help="seconds between the files of a feed")
     parser.add_argument(
         "--least", type=int, default=3, metavar="KILLS", help="fewer at named points than this are a failure, too"
     )
@@ -42,7 +43,12 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="freshtide-chaos-"))
     print(f"seed {seed}, in {folder}", flush=True)
     begun = time.monotonic()
-    outcome = Campaign(folder, orders, tell=lambda text: print(text, flush=True)).carry_out()
+    campaign = Campaign(
+        folder, orders, tell=lambda text: print(f"{time.monotonic() - begun:5.0f} s  {text}", flush=True)
+    )
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: campaign.end_soon())
+    outcome = campaign.carry_out()
     points = ", ".join(f"{point} {count}" for point, count in sorted(outcome.kills.items()))
     print(f"\n{outcome.kills.total()} kills ({points})")
     print(f"{outcome.contests} contests between two runs, {outcome.checks} checks at rest")

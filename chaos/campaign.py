@@ -87,6 +87,11 @@ class Campaign:
         )
         self._jvm = WarmJvm(folder / "spark.log")
         self._outcome = Outcome()
+        self._is_ending = False
+
+    def end_soon(self) -> None:
+        """Kill no more; what has been done is checked."""
+        self._is_ending = True
 
     def carry_out(self) -> Outcome:
         self._supply.drop_round()
@@ -113,7 +118,8 @@ class Campaign:
     def _goes_on(self) -> bool:
         killed = self._outcome.kills.total()
         enough = self._orders.kills is not None and killed >= self._orders.kills
-        return not self._outcome.wrong and not enough and time.monotonic() < self._orders.until
+        is_over = enough or self._is_ending
+        return not self._outcome.wrong and not is_over and time.monotonic() < self._orders.until
 
     def _kill_one(self) -> None:
         number = self._outcome.kills.total() + 1
