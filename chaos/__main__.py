@@ -32,6 +32,7 @@ def main() -> int:
     orders = Orders(
         seed=seed,
         until=time.monotonic() + 60 * options.minutes,
+        least=options.least,
         kills=options.kills,
         check_every=options.check_every,
         cold_every=options.cold_every,

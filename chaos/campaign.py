@@ -18,12 +18,17 @@ from chaos.supply import Supply
 from chaos.warmth import WarmJvm
 from chaos.world import World, write_project
 
-_PATIENCE = 30.0
-# A JVM that has just been started takes its time.
-_COLD_PATIENCE = 60.0
+# How long a run may take to come to a point. On a slow machine longer: so many times as long as the quickest has taken,
+# and more where its JVM has just been started.
+_PATIENCE, _QUICKEST, _COLD_FACTOR = 30.0, 12.0, 2.0
+_FIRST_PATIENCE = 240.0
+# How much longer a campaign may take that has not come to its least number of kills yet.
+_GRACE = 1_200.0
 # Whatever must come to its end, does so within this, on however slow a machine.
 _FOREVER = 1_800.0
 _MOST_COMMITS = 15
+# Enough for the first runs to come to every point.
+_ROUNDS_AT_ONCE = 12
 # Of a run that has a JVM of its own for some seconds: whatever makes it start quickly.
 _COLD = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
@@ -35,6 +40,8 @@ class Orders:
     seed: int
     until: float
     """On the monotonic clock."""
+    least: int
+    """Fewer kills at named points prove nothing: where there is no time for them, it goes on for a while."""
     kills: int | None
     """At most so many; None: as many as the time allows."""
     check_every: int
@@ -88,13 +95,15 @@ class Campaign:
         self._jvm = WarmJvm(folder / "spark.log")
         self._outcome = Outcome()
         self._is_ending = False
+        self._patience = _FIRST_PATIENCE
 
     def end_soon(self) -> None:
         """Kill no more; what has been done is checked."""
         self._is_ending = True
 
     def carry_out(self) -> Outcome:
-        self._supply.drop_round()
+        for _ in range(_ROUNDS_AT_ONCE):
+            self._supply.drop_round()
         self._supply.start()
         try:
             while self._goes_on():
@@ -118,8 +127,9 @@ class Campaign:
     def _goes_on(self) -> bool:
         killed = self._outcome.kills.total()
         enough = self._orders.kills is not None and killed >= self._orders.kills
-        is_over = enough or self._is_ending
-        return not self._outcome.wrong and not is_over and time.monotonic() < self._orders.until
+        over_at = self._orders.until + (_GRACE if self._outcome.at_points < self._orders.least else 0.0)
+        is_over = enough or self._is_ending or time.monotonic() > over_at
+        return not self._outcome.wrong and not is_over
 
     def _kill_one(self) -> None:
         number = self._outcome.kills.total() + 1
@@ -131,6 +141,7 @@ class Campaign:
         if not is_cold:
             self._jvm.cut_off()
         self._outcome.kills[death.point] += 1
+        self._patience = min(self._patience, max(_PATIENCE, _QUICKEST * death.seconds))
         with self._supply.held():
             self._outcome.wrong += self._oracle.while_running()
         missed = f", not at {aim.point}" if death.point != aim.point else ""
@@ -139,7 +150,7 @@ class Campaign:
 
     def _die(self, aim: Aim, *, is_cold: bool) -> Death:
         environment = _COLD if is_cold else self._jvm.environment
-        patience = _COLD_PATIENCE if is_cold or not self._outcome.kills else _PATIENCE
+        patience = self._patience * (_COLD_FACTOR if is_cold else 1.0)
         if not aim.is_random:
             return self._runs.kill_at_point(environment, aim.point, aim.times, patience=patience)
         wanted = self._oracle.commits() + self._random.randint(1, _MOST_COMMITS)
