@@ -22,6 +22,8 @@ _OFTEN = {
 }
 """By point: how often a run comes to it in its first seconds, at least."""
 POINTS = tuple(_OFTEN)
+_RHYTHMS = {"compaction": 16, "vacuum": 16, "checkpoint": 28}
+"""By point: after how many commits of a table a run may come to it."""
 _RANDOM = "random"
 _RANDOM_PER_ROUND = 6
 
@@ -46,9 +48,16 @@ class Aims:
         self._chance = chance
         self._dealt: list[str] = []
 
-    def next(self) -> Aim:
-        if not self._dealt:
-            self._dealt = [*POINTS, *[_RANDOM] * _RANDOM_PER_ROUND]
-            self._chance.shuffle(self._dealt)
-        point = self._dealt.pop()
+    def next(self, commits: int) -> Aim:
+        """The next one that makes sense, by how many commits the busiest table has had since its last checkpoint."""
+        if not any(_is_ripe(point, commits) for point in self._dealt):
+            round_of = [*POINTS, *[_RANDOM] * _RANDOM_PER_ROUND]
+            self._chance.shuffle(round_of)
+            self._dealt += round_of
+        point = next(point for point in self._dealt if _is_ripe(point, commits))
+        self._dealt.remove(point)
         return Aim(point=point, times=self._chance.randint(1, _OFTEN.get(point, 1)))
+
+
+def _is_ripe(point: str, commits: int) -> bool:
+    return commits >= _RHYTHMS.get(point, 0)

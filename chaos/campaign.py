@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chaos.aging import let_days_pass
 from chaos.aims import POINTS, Aim, Aims
+from chaos.logs import Logs
 from chaos.oracle import Oracle
 from chaos.rivals import Rivals
 from chaos.runs import Death, RunEndedError, Runs
@@ -82,13 +83,14 @@ class Campaign:
         self._supply = Supply(world.landing, seed=orders.seed + 1, interval=orders.interval)
         self._world = world
         self._aims = Aims(self._random)
-        self._oracle = Oracle(world.storage, world.out, self._supply.truth)
+        self._logs = Logs(world.storage)
+        self._oracle = Oracle(world.storage, world.out, self._supply.truth, self._logs)
         self._runs = Runs(folder / "project", folder / "runs.log")
         self._rivals = Rivals(
             self._runs,
             Runs(folder / "twin", folder / "twin.log"),
             lock=world.storage / "_freshtide" / "run.lock",
-            commits=self._oracle.commits,
+            commits=self._logs.commits,
             cold=_COLD,
             patience=_FOREVER,
         )
@@ -121,7 +123,7 @@ class Campaign:
             self._supply.stop()
             self._jvm.close()
         self._outcome.rows = len(self._supply.truth.rows)
-        self._outcome.commits = self._oracle.commits()
+        self._outcome.commits = self._logs.commits()
         return self._outcome
 
     def _goes_on(self) -> bool:
@@ -134,7 +136,7 @@ class Campaign:
     def _kill_one(self) -> None:
         number = self._outcome.kills.total() + 1
         is_cold = number % self._orders.cold_every == 0
-        aim = self._aims.next()
+        aim = self._aims.next(self._logs.most_since_checkpoint())
         if aim.point == "vacuum":
             let_days_pass(self._world.storage)
         death = self._die(aim, is_cold=is_cold)
@@ -153,10 +155,8 @@ class Campaign:
         patience = self._patience * (_COLD_FACTOR if is_cold else 1.0)
         if not aim.is_random:
             return self._runs.kill_at_point(environment, aim.point, aim.times, patience=patience)
-        wanted = self._oracle.commits() + self._random.randint(1, _MOST_COMMITS)
-        return self._runs.kill_at_random(
-            environment, is_time=lambda: self._oracle.commits() >= wanted, patience=patience
-        )
+        wanted = self._logs.commits() + self._random.randint(1, _MOST_COMMITS)
+        return self._runs.kill_at_random(environment, is_time=lambda: self._logs.commits() >= wanted, patience=patience)
 
     def _compete(self) -> None:
         contest = self._rivals.refuse if self._outcome.contests % 2 == 0 else self._rivals.take_over
@@ -176,4 +176,4 @@ class Campaign:
                 self._outcome.wrong += [failed] if failed else []
             self._outcome.wrong += self._oracle.at_rest()
         self._outcome.checks += 1
-        self._tell(f"at rest: {len(self._supply.truth.rows):,} rows in {self._oracle.commits():,} commits checked")
+        self._tell(f"at rest: {len(self._supply.truth.rows):,} rows in {self._logs.commits():,} commits checked")

@@ -29,6 +29,14 @@ class Logs:
         """How many versions all tables have had together."""
         return sum(self.newest(table) + 1 for table in self.tables())
 
+    def most_since_checkpoint(self) -> int:
+        """How many versions a table has at most that no checkpoint holds."""
+        return max((self.newest(table) - self._checkpoint(table) for table in self.tables()), default=0)
+
+    def _checkpoint(self, table: str) -> int:
+        hint = self.entry(table, 0).with_name("_last_checkpoint")
+        return int(json.loads(hint.read_text())["version"]) if hint.exists() else -1
+
     def entry(self, table: str, version: int) -> Path:
         return self._storage / table / "_delta_log" / f"{version:020d}.json"
 

@@ -23,11 +23,11 @@ _ALL = ("id", "ts", "k", "v", "note")
 class Oracle:
     """Looks at the tables; what is wrong comes back as sentences."""
 
-    def __init__(self, storage: Path, out: Path, truth: Truth) -> None:
+    def __init__(self, storage: Path, out: Path, truth: Truth, logs: Logs) -> None:
         self._storage = storage
         self._out = out
         self._truth = truth
-        self._logs = Logs(storage)
+        self._logs = logs
         self._seen: dict[str, tuple[int, int, int | None]] = {}
         """By table: the last version looked at, the number of its update and its freshness."""
 
@@ -161,10 +161,6 @@ class Oracle:
         if not any(folder.glob("_delta_log/*.json")):
             return pl.DataFrame()
         return pl.read_delta(str(folder))
-
-    def commits(self) -> int:
-        """How many commits there have been to all tables."""
-        return self._logs.commits()
 
 
 _TABLES_OF = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
+from chaos.logs import Logs
 from chaos.oracle import Oracle
 from chaos.supply import Kind, Row, Supply, Truth
 from chaos.world import LATEST_VIEWS, VIEWS
@@ -40,7 +41,7 @@ class Flawless:
     def __init__(self, folder: Path, truth: Truth) -> None:
         self.storage, self.out = folder / "tables", folder / "out" / "keys"
         self.truth = truth
-        self.oracle = Oracle(self.storage, folder / "out", truth)
+        self.oracle = Oracle(self.storage, folder / "out", truth, Logs(self.storage))
 
     def write(self) -> None:
         self._write_bases()
