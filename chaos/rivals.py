@@ -11,6 +11,9 @@ from pathlib import Path
 
 from chaos.runs import Runs
 
+# Who was heard of more recently than this is not given up.
+_SILENCE = 20.0
+
 
 class Rivals:
     """A project and its twin. They share no JVM: each must be able to work beside the other."""
@@ -47,16 +50,20 @@ class Rivals:
         """A run that is not heard of any more loses its place; when it wakes up, it ends and commits nothing."""
         sleeper = self._at_work(self._first, environment)
         os.killpg(sleeper.pid, signal.SIGSTOP)
-        self._lock.unlink(missing_ok=True)
-        successor = self._at_work(self._second, self._cold)
-        os.killpg(sleeper.pid, signal.SIGCONT)
         try:
-            code = sleeper.wait(timeout=self._patience)
-        except subprocess.TimeoutExpired:
-            self._first.kill(sleeper, 0.0)
-            return ["a run that had lost its place went on"]
+            self._lock.unlink(missing_ok=True)
+            time.sleep(_SILENCE)
+            successor = self._at_work(self._second, self._cold)
+            os.killpg(sleeper.pid, signal.SIGCONT)
+            try:
+                code = sleeper.wait(timeout=self._patience)
+            except subprocess.TimeoutExpired:
+                return ["a run that had lost its place went on"]
+            finally:
+                self._second.kill(successor, 0.0)
         finally:
-            self._second.kill(successor, 0.0)
+            if sleeper.poll() is None:
+                os.killpg(sleeper.pid, signal.SIGKILL)
         return [] if code > 0 else [f"a run that had lost its place ended with {code}"]
 
     def _at_work(self, runs: Runs, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
