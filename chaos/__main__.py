@@ -14,6 +14,9 @@ from pathlib import Path
 
 from chaos.campaign import Campaign, Orders
 
+# Runs are short: a JVM that compiles lightly is at work in half the time. In the environment, for theirs as well.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m chaos", description="Kill a warehouse again and again.")

@@ -30,8 +30,6 @@ _FOREVER = 1_800.0
 _MOST_COMMITS = 15
 # Enough for the first runs to come to every point.
 _ROUNDS_AT_ONCE = 12
-# Of a run that has a JVM of its own for some seconds: whatever makes it start quickly.
-_COLD = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +89,6 @@ class Campaign:
             Runs(folder / "twin", folder / "twin.log"),
             lock=world.storage / "_freshtide" / "run.lock",
             commits=self._logs.commits,
-            cold=_COLD,
             patience=_FOREVER,
         )
         self._jvm = WarmJvm(folder / "spark.log")
@@ -151,7 +148,7 @@ class Campaign:
         self._tell(f"kill {number}: {death.point}{missed} after {death.seconds:.1f} s{cold}")
 
     def _die(self, aim: Aim, *, is_cold: bool) -> Death:
-        environment = _COLD if is_cold else self._jvm.environment
+        environment = {} if is_cold else self._jvm.environment
         patience = self._patience * (_COLD_FACTOR if is_cold else 1.0)
         if not aim.is_random:
             return self._runs.kill_at_point(environment, aim.point, aim.times, patience=patience)

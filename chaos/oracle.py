@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -20,6 +22,18 @@ _SIDES = ("__rejects", "__late")
 _ALL = ("id", "ts", "k", "v", "note")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Standing:
+    """What is known of a table from its log so far."""
+
+    version: int = -1
+    number: int = 0
+    """Of its last update."""
+    freshness: int | None = None
+    epoch: int = 0
+    """Of the right to write that its last entry was made with."""
+
+
 class Oracle:
     """Looks at the tables; what is wrong comes back as sentences."""
 
@@ -28,8 +42,8 @@ class Oracle:
         self._out = out
         self._truth = truth
         self._logs = logs
-        self._seen: dict[str, tuple[int, int, int | None]] = {}
-        """By table: the last version looked at, the number of its update and its freshness."""
+        self._seen: dict[str, _Standing] = {}
+        """By table."""
 
     def while_running(self) -> list[str]:
         """What holds at any moment, killed or not: no row is there twice, and no table goes back."""
@@ -115,35 +129,22 @@ class Oracle:
         return _differ(name, _tuples(found.select(expected.columns)), _tuples(expected))
 
     def _freshness(self, table: str) -> datetime | None:
-        _, _, freshness = self._seen.get(table, (0, 0, None))
+        freshness = self._seen.get(table, _Standing()).freshness
         return None if freshness is None else datetime.fromtimestamp(freshness / 1_000_000, UTC)
 
     def _histories(self) -> list[str]:
-        """Follow the logs of tables and views: numbers go up one by one, and freshness never goes back."""
+        """Follow the logs of all tables and views as far as they go."""
         wrong: list[str] = []
         for table in self._logs.tables():
-            if not table.endswith(_SIDES) and table not in _WITHOUT_FRESHNESS:
-                wrong += self._history(table)
-        return wrong
-
-    def _history(self, table: str) -> list[str]:
-        version, number, freshness = self._seen.get(table, (-1, 0, None))
-        wrong = []
-        while version < self._logs.newest(table):
-            said = self._logs.said(table, version + 1)
-            if said is None:
-                break  # Torn by the kill: the next start removes it.
-            version += 1
-            if "number" not in said:
-                continue
-            if said["number"] != number + 1:
-                wrong.append(f"{table}: update {said['number']} follows on update {number} in version {version}")
-            if freshness is not None and (said["freshness"] is None or said["freshness"] < freshness):
-                wrong.append(f"{table}: its freshness goes back from {freshness} to {said['freshness']}")
-            number, freshness = said["number"], said["freshness"]
-        self._seen[table] = (version, number, freshness)
-        if self._logs.is_beyond(table, self._logs.newest(table)):
-            wrong.append(f"{table}: its log goes on after version {version}, and the next one is missing")
+            newest = self._logs.newest(table)
+            seen = self._seen.get(table, _Standing())
+            # What a kill has torn is removed by the next start.
+            while seen.version < newest and (said := self._logs.said(table, seen.version + 1)) is not None:
+                wrong += [f"{table}, version {seen.version + 1}: {problem}" for problem in _unsound(table, seen, said)]
+                seen = _after(seen, said)
+            self._seen[table] = seen
+            if self._logs.is_beyond(table, newest):
+                wrong.append(f"{table}: its log goes on after version {newest}, and the next one is missing")
         return wrong
 
     def _rows(self, table: str, columns: Sequence[str]) -> Counter[tuple[object, ...]]:
@@ -170,6 +171,28 @@ _TABLES_OF = {
     "sales": ("sales", "unpriced"),
 }
 _WITHOUT_FRESHNESS = ("unpriced",)
+
+
+def _unsound(table: str, seen: _Standing, said: Mapping[str, Any]) -> Iterator[str]:
+    """Numbers go up one by one, freshness never goes back, and who has lost his place commits nothing."""
+    if _epoch(seen, said) < seen.epoch:
+        yield f"whoever has the right {_epoch(seen, said)} to write comes after one who has {seen.epoch}"
+    if "number" not in said or table.endswith(_SIDES) or table in _WITHOUT_FRESHNESS:
+        return
+    if said["number"] != seen.number + 1:
+        yield f"update {said['number']} follows on update {seen.number}"
+    if seen.freshness is not None and (said["freshness"] is None or said["freshness"] < seen.freshness):
+        yield f"its freshness goes back from {seen.freshness} to {said['freshness']}"
+
+
+def _after(seen: _Standing, said: Mapping[str, Any]) -> _Standing:
+    """How a table stands after an entry, which need not be of an update."""
+    number, freshness = said.get("number", seen.number), said.get("freshness", seen.freshness)
+    return _Standing(version=seen.version + 1, number=number, freshness=freshness, epoch=_epoch(seen, said))
+
+
+def _epoch(seen: _Standing, said: Mapping[str, Any]) -> int:
+    return int(said["writer"][0]) if "writer" in said else seen.epoch
 
 
 def _is_large(row: Row) -> bool:

@@ -25,22 +25,20 @@ class Rivals:
         *,
         lock: Path,
         commits: Callable[[], int],
-        cold: Mapping[str, str],
         patience: float,
     ) -> None:
-        """`commits` counts what has been committed to all tables; `cold` is the environment of the second."""
+        """`commits` counts what has been committed to all tables."""
         self._first = first
         self._second = second
         self._lock = lock
         self._commits = commits
-        self._cold = cold
         self._patience = patience
 
     def refuse(self, environment: Mapping[str, str]) -> list[str]:
         """While one runs the other is refused, even if somebody has deleted the lock file."""
         run = self._at_work(self._first, environment)
         self._lock.unlink(missing_ok=True)
-        ended = self._second.finish(self._cold, "run", "--once", patience=self._patience)
+        ended = self._second.finish({}, "run", "--once", patience=self._patience)
         self._first.kill(run, 0.0)
         if ended is None:
             return ["a second run was let in beside the first"]
@@ -53,7 +51,7 @@ class Rivals:
         try:
             self._lock.unlink(missing_ok=True)
             time.sleep(_SILENCE)
-            successor = self._at_work(self._second, self._cold)
+            successor = self._at_work(self._second, {})
             os.killpg(sleeper.pid, signal.SIGCONT)
             try:
                 code = sleeper.wait(timeout=self._patience)

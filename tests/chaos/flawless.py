@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -48,12 +49,15 @@ class Flawless:
         self._write_flow()
         self._write_views()
 
-    def commit(self, table: str, rows: pl.DataFrame, freshness: datetime, *, number: int | None = None) -> None:
+    def commit(
+        self, table: str, rows: pl.DataFrame, freshness: datetime, *, number: int | None = None, epoch: int = 2
+    ) -> None:
         """Append rows as the next update of a table, or as the one of a number."""
         folder = self.storage / table
         write_deltalake(folder, rows.to_arrow(), mode="append")
         version = DeltaTable(folder).version()
-        said = {"number": version + 1 if number is None else number, "freshness": micros(freshness)}
+        number = version + 1 if number is None else number
+        said = {"number": number, "freshness": micros(freshness), "writer": [epoch, uuid.uuid4().hex]}
         self._say(table, version, said)
 
     def replace(self, table: str, rows: pl.DataFrame) -> None:
@@ -66,7 +70,7 @@ class Flawless:
     def entry(self, table: str, version: int) -> Path:
         return self.storage / table / "_delta_log" / f"{version:020d}.json"
 
-    def _say(self, table: str, version: int, said: Mapping[str, int]) -> None:
+    def _say(self, table: str, version: int, said: Mapping[str, object]) -> None:
         entry = self.entry(table, version)
         actions = [json.loads(line) for line in entry.read_text().splitlines()]
         for action in actions:

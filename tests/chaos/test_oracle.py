@@ -123,6 +123,11 @@ def _skip_a_number(made: Flawless) -> None:
     made.commit("clicks", made.read("clicks")[:0], made.truth.complete_upto["clicks"], number=9)
 
 
+def _go_on_after_another_has_taken_over(made: Flawless) -> None:
+    made.commit("clicks__late", made.read("clicks")[:0], made.truth.complete_upto["clicks"], epoch=2)
+    made.commit("clicks__late", made.read("clicks")[:0], made.truth.complete_upto["clicks"], epoch=1)
+
+
 def _lose_an_entry_of_a_log(made: Flawless) -> None:
     for _ in range(2):
         made.commit("clicks", made.read("clicks")[:0], made.truth.complete_upto["clicks"])
@@ -133,8 +138,9 @@ _AT_ANY_MOMENT: dict[Spoil, str] = {
     _load_a_row_twice: "orders, orders__late and orders__rejects: 1 rows more than once",
     _load_a_late_row_as_well: "orders, orders__late and orders__rejects: 1 rows more than once",
     _make_a_row_up: "readings holds rows that nobody supplied: 1000000",
-    _step_back: "order_minutes: its freshness goes back",
-    _skip_a_number: "clicks: update 9 follows on update 2",
+    _step_back: "order_minutes, version 1: its freshness goes back",
+    _skip_a_number: "clicks, version 2: update 9 follows on update 2",
+    _go_on_after_another_has_taken_over: "clicks__late, version 1: whoever has the right 1 to write",
     _lose_an_entry_of_a_log: "clicks: its log goes on after version 1",
 }
 
