@@ -23,10 +23,10 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long to go on (default: 10)")
     parser.add_argument("--kills", type=int, help="end after so many kills")
     parser.add_argument("--seed", type=int, help="what is supplied and when is killed (default: a new one)")
-    parser.add_argument("--check-every", type=int, default=25, metavar="KILLS", help="how often to check everything")
+    parser.add_argument("--check-every", type=int, default=50, metavar="KILLS", help="how often to check everything")
     parser.add_argument("--cold-every", type=int, default=20, metavar="KILLS", help="how often to kill the JVM as well")
     parser.add_argument("--rivals-every", type=int, default=50, metavar="KILLS", help="how often two runs compete")
-    parser.add_argument("--interval", type=float, default=4.0, help="seconds between the files of a feed")
+    parser.add_argument("--interval", type=float, default=5.0, help="seconds between the files of a feed")
     parser.add_argument(
         "--least", type=int, default=3, metavar="KILLS", help="fewer at named points than this are a failure, too"
     )

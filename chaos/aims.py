@@ -6,19 +6,19 @@ import random
 from dataclasses import dataclass
 
 _OFTEN = {
-    "recorded": 12,
-    "booking": 12,
-    "spark-write": 4,
-    "staged": 4,
-    "rejects-committed": 6,
-    "log-entry": 16,
+    "recorded": 8,
+    "booking": 8,
+    "spark-write": 2,
+    "staged": 2,
+    "rejects-committed": 4,
+    "log-entry": 10,
     "checkpoint": 1,
-    "compaction": 2,
+    "compaction": 1,
     "vacuum": 6,
     "recovery": 20,
-    "flow-journal": 2,
-    "flow-committed": 5,
-    "flow-landed": 2,
+    "flow-journal": 1,
+    "flow-committed": 3,
+    "flow-landed": 1,
 }
 """By point: how often a run comes to it in its first seconds, at least."""
 POINTS = tuple(_OFTEN)

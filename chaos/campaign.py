@@ -21,13 +21,13 @@ from chaos.world import World, write_project
 
 # How long a run may take to come to a point. On a slow machine longer: so many times as long as the quickest has taken,
 # and more where its JVM has just been started.
-_PATIENCE, _QUICKEST, _COLD_FACTOR = 30.0, 12.0, 2.0
+_PATIENCE, _QUICKEST, _COLD_FACTOR = 20.0, 12.0, 2.0
 _FIRST_PATIENCE = 240.0
 # How much longer a campaign may take that has not come to its least number of kills yet.
 _GRACE = 1_200.0
 # Whatever must come to its end, does so within this, on however slow a machine.
 _FOREVER = 1_800.0
-_MOST_COMMITS = 15
+_MOST_COMMITS = 10
 # Enough for the first runs to come to every point.
 _ROUNDS_AT_ONCE = 12
 
