@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
 from freshtide.core.tables import Column, Feed, FileFormat
-from freshtide.feeds import admit, holds_odd_lines, nanosecond_columns, record_lines
+from freshtide.feeds import admit, holds_odd_lines, holds_times_of_day, nanoseconds, record_lines
 from freshtide.spark import SparkSession
 from freshtide.spark.contents import Contents
 from freshtide.spark.ingest import FeedReader
@@ -29,7 +29,8 @@ COLUMNS = (
 CONTENTS = Contents(
     record_lines=record_lines,
     holds_odd_lines=holds_odd_lines,
-    nanosecond_columns=nanosecond_columns,
+    holds_times_of_day=holds_times_of_day,
+    nanoseconds=nanoseconds,
     watched=lambda _: lambda: None,
 )
 AT = "2026-01-01T00:00:01Z"

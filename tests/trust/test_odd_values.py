@@ -84,7 +84,7 @@ def test_a_partition_that_no_folder_can_be_named_after_is_rejected(
 ) -> None:
     shop = Shop(tmp_path / "shop", spark, **({"large_update": "10B"} if large else {}))
     feed(shop, "SELECT * FROM STREAM f", said="PARTITIONED BY (k)")
-    names = {"x" * 300: False, "é" * 40: True, "é" * 50: False, "*" * 100: False, "~" * 200: True, "plain": True}
+    names = {"x" * 300: False, "é" * 126: True, "é" * 127: False, "*" * 85: False, "~" * 253: True, "plain": True}
     lines = [f"{stamp(place)},{name},{place}" for place, name in enumerate(names)]
     shop.drop("f", "1.csv", "\n".join(["ts,k,v", *lines]) + "\n")
     shop.load()
@@ -264,3 +264,28 @@ def test_times_in_nanoseconds_are_loaded(shop: Shop, zone: str | None) -> None:
         assert (second["ts"], second["gained"]) == (moment, moment)
         assert second["at"] == start + timedelta(seconds=number, microseconds=1)
     shop.check()
+
+
+def test_half_of_a_character_is_rejected(shop: Shop) -> None:
+    """Spark would store a question mark."""
+    feed(shop, format="json")
+    texts = [r"\ud800", r"x\uDFFFy", r"\ude00\ud83d", r"\ud83d\ude00", r"\\ud800"]
+    lines = [f'{{"ts": "{stamp(1)}", "k": "{text}", "v": {place}}}' for place, text in enumerate(texts)]
+    shop.drop("f", "1.json", "\n".join(lines))
+    shop.load()
+    assert {row["v"]: row["k"] for row in shop.rows("t")} == {3: "😀", 4: r"\ud800"}
+    assert reasons(shop) == ["it has half of a character (a lone surrogate)"] * 3
+    shop.check()
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_file_may_be_named_after_a_time(tmp_path: Path, spark: SparkSession, large: bool) -> None:
+    shop = Shop(tmp_path / "shop", spark, **({"large_update": "10B"} if large else {}))
+    feed(shop)
+    shop.drop("f", "2026-01-01T00:00:00.csv", f"ts,k,v\n{stamp(1)},good,1\n{stamp(2)},bad,many\n")
+    shop.load()
+    assert [row["k"] for row in shop.rows("t")] == ["good"]
+    assert reasons(shop) == ["column 'v': 'many' is not a int"]
+    assert troubled(shop) == {}
+    shop.check()
+    shop.warehouse.close()

@@ -12,6 +12,7 @@ from freshtide.core.errors import TimestampError
 
 MICROS_PER_SECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_END = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) + 1
 
 
 def micros(seconds: float) -> int:
@@ -25,8 +26,10 @@ def seconds(whole_micros: int) -> float:
 
 
 def datetime_of(instant: float) -> datetime:
-    """The UTC datetime of an instant in float seconds, exact to the microsecond."""
-    return datetime_at(micros(instant))
+    """The UTC datetime of an instant in float seconds, exact to the microsecond from 1684 to 2255."""
+    at = micros(instant)
+    # Floats are 30 microseconds apart there: the last moment of all has become one too many.
+    return datetime_at(at - 1 if at == _END else at)
 
 
 def datetime_at(whole_micros: int) -> datetime:

@@ -77,6 +77,13 @@ def record_lines(feed: Feed, raw: RawFile) -> list[bytes]:
     return lines[1:] if feed.header else lines
 
 
+def holds_times_of_day(feed: Feed, raw: RawFile) -> bool:
+    """Whether a field may begin like 12:00 or T12, with blanks and a quote before it or not."""
+    before = re.escape(feed.delimiter.encode()[-1:] + feed.quote.encode())
+    pattern = re.compile(rb"(?:^|[" + before + rb"])[\x00-\x20\x7f]*(?:\d\d?:|T\d)", re.MULTILINE)
+    return any(pattern.search(b"\n".join(lines)) for lines in line_blocks(raw, feed.encoding))
+
+
 def _read_lines(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
     splitter = Splitter(feed)
     columns: tuple[str, ...] | None = None

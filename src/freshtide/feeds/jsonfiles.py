@@ -18,6 +18,8 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 _PLAIN = re.compile(rb"^[ \t]*\{[^{}\[\]'\\\n]*\}[ \t\r]*$", re.MULTILINE)
 _BRACKET = re.compile(rb"[{}\[\]]")
 _ESCAPED_BACKSLASH, _PAIR, _HALF = halves.ESCAPED_BACKSLASH.encode(), halves.PAIR.encode(), halves.HALF.encode()
+# The beginning of a text like 12:00 or T12. Any character may be written as an escape.
+_TIME_OF_DAY = re.compile(rb'"[\x00-\x20\x7f]*(?:\d\d?:|T\d|\d{0,2}\\|T\\)')
 
 
 def read_json(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
@@ -62,6 +64,11 @@ def _is_one_object(line: bytes) -> bool:
 
 def _holds_half_a_character(line: bytes) -> bool:
     return b"\\" in line and re.search(_HALF, re.sub(_PAIR, b"", line.replace(_ESCAPED_BACKSLASH, b""))) is not None
+
+
+def holds_times_of_day(feed: Feed, raw: RawFile) -> bool:
+    """Whether a text may begin like a time of day."""
+    return any(_TIME_OF_DAY.search(b"\n".join(lines)) for lines in line_blocks(raw, feed.encoding))
 
 
 def _record(line: bytes) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,18 +55,32 @@ def _unpacked(metadata: Any) -> int:
     return max(stored, values * _BYTES_PER_VALUE)
 
 
-def nanosecond_columns(path: str) -> frozenset[str]:
-    """Columns with times in nanoseconds; none where the file cannot be read, which whoever reads it will find out."""
+def nanoseconds(path: str) -> frozenset[tuple[str, ...]]:
+    """Where there are times in nanoseconds: names of columns and, within them, of fields, in lower case, `element`,
+    `key` and `value`. Nowhere where the file cannot be read, which whoever reads it will find out."""
     try:
-        schema = pq.read_metadata(path).schema
+        metadata = pq.read_metadata(path)
+        places = [place for field in metadata.schema.to_arrow_schema() for place in _leaves(field.type, (field.name,))]
     except (pa.ArrowException, OSError):
         return frozenset()
-    columns = [schema.column(place) for place in range(len(schema))]
-    return frozenset(
-        column.name
-        for column in columns
-        if column.path == column.name and json.loads(column.logical_type.to_json()).get("timeUnit") == "nanoseconds"
-    )
+    # Not by Arrow's types: of the times that old writers store in 96 bits, which Spark reads, it makes nanoseconds.
+    logical = (metadata.schema.column(place).logical_type.to_json() for place in range(len(metadata.schema)))
+    found = zip(places, logical, strict=True)
+    return frozenset(place for place, kind in found if json.loads(kind).get("timeUnit") == "nanoseconds")
+
+
+def _leaves(kind: pa.DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Where the values of a type are that Parquet has columns for, in its order."""
+    if pa.types.is_map(kind):
+        inner = [("key", kind.key_type), ("value", kind.item_type)]
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        inner = [("element", kind.value_type)]
+    else:
+        inner = [(field.name, field.type) for field in kind] if pa.types.is_struct(kind) else []
+    if not inner:
+        yield tuple(name.lower() for name in path)
+    for name, part in inner:
+        yield from _leaves(part, (*path, name))
 
 
 def check_magic(size: int, head: bytes, tail: bytes) -> None:

@@ -35,6 +35,16 @@ def holds_odd_lines(feed: Feed, file: FeedFile) -> bool:
         return False
 
 
-def nanosecond_columns(file: FeedFile) -> frozenset[str]:
-    """The columns of a Parquet file with times in nanoseconds."""
-    return parquetfiles.nanosecond_columns(file.path)
+def holds_times_of_day(feed: Feed, file: FeedFile) -> bool:
+    """Whether a CSV or JSON file may have a value that is a time of day; False where it cannot be read any more."""
+    holds = csvfiles.holds_times_of_day if feed.format is FileFormat.CSV else jsonfiles.holds_times_of_day
+    try:
+        with RawFile(file.path) as raw:
+            return holds(feed, raw)
+    except (UnreadableFileError, VanishedFileError):
+        return False
+
+
+def nanoseconds(file: FeedFile) -> frozenset[tuple[str, ...]]:
+    """Where a Parquet file has times in nanoseconds."""
+    return parquetfiles.nanoseconds(file.path)

@@ -20,6 +20,7 @@ EPOCH_MILLIS = "epoch_millis"
 
 _OLDEST = micros_of(datetime.min)
 _NEWEST = micros_of(datetime.max)
+_FIRST, _LAST = seconds(_OLDEST), seconds(_NEWEST)
 _MICROS_PER_UNIT = {EPOCH_SECONDS: MICROS_PER_SECOND, EPOCH_MILLIS: 1_000}
 _TOKEN = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>(?P<letter>[A-Za-z])(?P=letter)*)|(?P<other>.)", re.DOTALL)
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -93,8 +94,7 @@ def _parse_iso(text: str) -> float:
     moment = datetime.fromisoformat(text.strip())
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    # For aware datetimes this divides whole microseconds once: the same float as core.instants gives.
-    return moment.timestamp()
+    return _instant_at(moment)
 
 
 def _parse_epoch(unit: int, text: str) -> float:
@@ -120,7 +120,15 @@ def _parse_fields(pattern: re.Pattern[str], text: str) -> float:
         int((found("fraction") or "0")[:6].ljust(6, "0")),
         tzinfo=_zone(found("offset")),
     )
-    return moment.timestamp()
+    return _instant_at(moment)
+
+
+def _instant_at(moment: datetime) -> float:
+    # For aware datetimes this divides whole microseconds once: the same float as core.instants gives.
+    instant = moment.timestamp()
+    if not _FIRST <= instant <= _LAST:
+        raise ValueError(f"{moment} is not in the years 1 to 9999 of UTC")
+    return instant
 
 
 def _full_year(short: str | None) -> int:

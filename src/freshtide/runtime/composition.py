@@ -17,7 +17,7 @@ from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event
 from freshtide.core.tables import Column
-from freshtide.feeds import FeedSet, holds_odd_lines, landing_folders, nanosecond_columns, record_lines
+from freshtide.feeds import FeedSet, holds_odd_lines, holds_times_of_day, landing_folders, nanoseconds, record_lines
 from freshtide.observe import Places, beginning_of, reach_of, require_tracks, scheduler_from
 from freshtide.project import Project
 from freshtide.runtime.absences import Absences
@@ -107,7 +107,8 @@ class Workbench:
             contents=Contents(
                 record_lines=record_lines,
                 holds_odd_lines=holds_odd_lines,
-                nanosecond_columns=nanosecond_columns,
+                holds_times_of_day=holds_times_of_day,
+                nanoseconds=nanoseconds,
                 watched=watched,
             ),
         )

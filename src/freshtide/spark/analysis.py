@@ -7,7 +7,18 @@ from collections.abc import Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import NullType, StructType, TimestampNTZType
+from pyspark.sql.types import (
+    BooleanType,
+    CharType,
+    DateType,
+    NullType,
+    NumericType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VarcharType,
+)
 
 from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
 from freshtide.core.graph import TableGraph
@@ -20,6 +31,8 @@ from freshtide.spark.schemas import TableSchemas, input_schema
 
 _PLACE = re.compile(r"; line (?P<line>\d+) pos \d+")
 _SYNTAX_PLACE = re.compile(r" ?\(line (?P<line>\d+), pos \d+\)")
+
+_PARTITION_TYPES = (BooleanType, NumericType, StringType, CharType, VarcharType, DateType, TimestampType)
 
 
 def resolve_columns(
@@ -100,6 +113,12 @@ def _checked(table: Table, schema: StructType) -> StructType:
             raise FreshtideError(
                 f"Column '{field.name}' of '{table.name}' is a timestamp without time zone.",
                 way_out="Cast it to TIMESTAMP: all times in a table are UTC.",
+            )
+        if field.name in table.partition_by and not isinstance(field.dataType, _PARTITION_TYPES):
+            kind = field.dataType.simpleString()
+            raise FreshtideError(
+                f"'{table.name}' is partitioned by '{field.name}', a {kind}, which no folder can be named after.",
+                way_out="Partition by a text, a number, a boolean, a date or a timestamp, such as hex() of a binary.",
             )
     for name in (*table.partition_by, *((table.time_column,) if table.time_column else ())):
         if name.lower() not in names:

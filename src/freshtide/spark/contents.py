@@ -22,7 +22,10 @@ class Contents:
     holds_odd_lines: Callable[[Feed, FeedFile], bool]
     """Whether a JSON file has lines of which Spark's reader would make no row, several, or one without saying what it
     left out: such a file is parsed line by line."""
-    nanosecond_columns: Callable[[FeedFile], frozenset[str]]
-    """Columns of a Parquet file with times in a unit that Spark has no type for."""
+    holds_times_of_day: Callable[[Feed, FeedFile], bool]
+    """Whether a CSV or JSON file may have a time of day where an instant is expected."""
+    nanoseconds: Callable[[FeedFile], frozenset[tuple[str, ...]]]
+    """Where in a Parquet file there are times in a unit that Spark has no type for: names of columns and, within them,
+    of fields, in lower case, `element`, `key` and `value`."""
     watched: Callable[[Sequence[FeedFile]], Unchanged]
     """Begin to watch files; what is returned is asked once they have been read, before anything is committed."""

@@ -42,5 +42,6 @@ def discovered_columns(
 def _parquet_types(session: SparkSession, file: FeedFile, contents: Contents) -> dict[str, str]:
     """The types of a file's columns in a table: all times there are instants in microseconds."""
     types = {field.name: field.dataType.simpleString() for field in session.read.parquet(file.path).schema}
-    times = {name for name, type_ in types.items() if type_ == "timestamp_ntz"} | contents.nanosecond_columns(file)
+    nanoseconds = contents.nanoseconds(file)
+    times = {name for name, type_ in types.items() if type_ == "timestamp_ntz" or (name.lower(),) in nanoseconds}
     return types | dict.fromkeys(times, "timestamp")

@@ -61,7 +61,11 @@ class Batch:
         """
         columns = (quoted(column.name) for column in self.columns)
         rows = self.parsed.as_frame().where(f"NOT ({self.judgement.unfit})")
-        return rows.selectExpr(*columns, f"{_PLAIN_PATH} AS {FILE}", BLOCK)
+        return rows.selectExpr(*columns, f"{plain_path(_FILE)} AS {FILE}", BLOCK)
+
+    def fitting(self) -> Narrowed:
+        """The good rows and the late ones."""
+        return self._rows(f"NOT ({self.judgement.unfit})")
 
     def late_rows(self) -> Narrowed:
         return self._rows(f"NOT ({self.judgement.unfit}) AND ({self.judgement.late})")
@@ -79,7 +83,7 @@ class Batch:
             self.parsed.as_frame()
             .where(self.judgement.unfit)
             .select(
-                sf.expr(_PLAIN_PATH).alias("file"),
+                sf.expr(plain_path(_FILE)).alias("file"),
                 sf.expr(content_of(self.feed, self.columns, self.layouts)).alias("content"),
                 told.alias("reason"),
             )
@@ -90,6 +94,10 @@ class Batch:
         count = self.judgement.tally if self.lines is None else self.judgement.tally_in_place
         return count(self.parsed.as_frame())
 
+    def read_through(self) -> None:
+        """Read every value, and keep none. Counting leaves out what is within structs, arrays and maps."""
+        self.parsed.as_frame().write.format("noop").mode("overwrite").save()
+
     def watched(self) -> tuple[Batch, Watch]:
         """The same batch, of which the rows are counted when they are read."""
         counted, watch = self.judgement.watched(self.parsed.as_frame())
@@ -99,8 +107,9 @@ class Batch:
         return replace(self.parsed, columns=tuple(quoted(column.name) for column in self.columns), condition=condition)
 
 
-# The metadata column spells a path as a URI; users know it as a path.
-_PLAIN_PATH = f"regexp_replace(url_decode(replace({_FILE}, '+', '%2B')), '^file:(//)?', '')"
+def plain_path(uri: str) -> str:
+    """Spark spells the path of a file as a URI; users know it as a path."""
+    return f"regexp_replace(url_decode(replace({uri}, '+', '%2B')), '^file:(//)?', '')"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

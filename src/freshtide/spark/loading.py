@@ -15,7 +15,8 @@ from freshtide.core.tables import Column, Feed, SqlQuery, Table
 from freshtide.spark.contents import Contents, Unchanged
 from freshtide.spark.flows.loads import TableFlow
 from freshtide.spark.ingest import Batch, FeedReader, confirmed, in_question
-from freshtide.spark.queries import asks_for_files, evaluate
+from freshtide.spark.queries import asks_for_files
+from freshtide.spark.results import Results
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.sessions import compiled_plans
 from freshtide.spark.unreadable import KnownGood, reading
@@ -29,6 +30,7 @@ from freshtide.storage import (
     Snapshot,
     Store,
     StoredTable,
+    UnstorableError,
     UpdateKind,
     UpdateRecord,
 )
@@ -95,6 +97,7 @@ class BaseTableLoader:
             partitions=table.partitioned_as_fed,
             scans=scans,
         )
+        self._results = Results(session=session, table=table)
         self._large_update = large_update
         self._clock = clock
         self._tables = store.root
@@ -118,7 +121,7 @@ class BaseTableLoader:
         )
         known_good = KnownGood(session=self._session, format=self._feed.format, tables=self._tables)
         unchanged = self._contents.watched([item.file for item in plan.items])
-        with reading(plan.items, lambda item: self._reader.read([item]).tally(), known_good=known_good):
+        with reading(plan.items, lambda item: self._reader.read([item]).read_through(), known_good=known_good):
             if self._flow is None:
                 self._load(plan, record, unchanged)
             elif plan.items or current is None:
@@ -132,15 +135,27 @@ class BaseTableLoader:
         return snapshot
 
     def _load(self, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged) -> None:
-        good = self._good_rows(plan, record.number)
-        sides = self._side_rows(plan, record.number, good.tally)
+        try:
+            good, sides = self._all_rows(plan, record.number, self._results)
+        except UnstorableError:
+            if not self._results.can_be_told_apart:
+                raise
+            good, sides = self._all_rows(plan, record.number, replace(self._results, only_storable=True))
         unchanged()
         self._commit(self._changes(record, good.written, self._accounted(sides, good.written.rows)))
+
+    def _all_rows(self, plan: LoadPlan, number: int, results: Results) -> tuple[_Good, _Sides]:
+        good = self._good_rows(plan, number, results)
+        try:
+            return good, self._side_rows(plan, number, good.tally, results)
+        except UnstorableError:
+            self._main.discard(good.written.files)
+            raise
 
     def _load_through(self, flow: TableFlow, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged) -> None:
         """What is late is told before the flow: it may stamp rows as it likes."""
         batch, tally = self._judged(plan.items)
-        rows = evaluate(self._session, self._table.query, [batch.good()])
+        rows = self._results.of(batch.good())
         large = self._is_large(plan.items)
         with (
             compiled_plans(self._session) if large else nullcontext(),
@@ -154,7 +169,7 @@ class BaseTableLoader:
                 now=self._clock,
             ) as flowed,
         ):
-            sides = self._side_rows(plan, record.number, tally)
+            sides = self._side_rows(plan, record.number, tally, self._results)
             unchanged()
             sides = self._accounted(sides, flowed.rows_in)
             counts = replace(sides.counts, loaded=flowed.written.rows, flowed=flowed.rows_in)
@@ -169,7 +184,7 @@ class BaseTableLoader:
         batch = self._reader.read(items, with_files=False)
         return batch, confirmed(None, items, batch.tally)
 
-    def _good_rows(self, plan: LoadPlan, number: int) -> _Good:
+    def _good_rows(self, plan: LoadPlan, number: int, results: Results) -> _Good:
         """Write what goes into the table.
 
         Hardly a file has rows that are late or of the future. Where all files are held to the same limit of lateness,
@@ -177,13 +192,13 @@ class BaseTableLoader:
         are read once more.
         """
         judge = _are_held_apart(plan.items)
-        good = self._write_good(plan, number, judge=judge)
+        good = self._write_good(plan, number, results, judge=judge)
         if judge or not in_question(self._feed, plan.items, good.tally):
             return good
         self._main.discard(good.written.files)
-        return self._write_good(plan, number, judge=True)
+        return self._write_good(plan, number, results, judge=True)
 
-    def _write_good(self, plan: LoadPlan, number: int, *, judge: bool) -> _Good:
+    def _write_good(self, plan: LoadPlan, number: int, results: Results, *, judge: bool) -> _Good:
         batch = self._reader.read(
             plan.items,
             judge=judge,
@@ -192,14 +207,11 @@ class BaseTableLoader:
             handed=self._is_handed_over(plan.items),
         )
         if batch.lines is not None:
-            written = self._write(self._queried(batch), self._main, number, plan)
+            written = self._write(results.of(batch.good()), self._main, number, plan)
             return _Good(written=written, tally=self._tally_of_lines(batch, batch.lines, written))
         watched, watch = batch.watched()
-        written = self._write(self._queried(watched), self._main, number, plan)
+        written = self._write(results.of(watched.good()), self._main, number, plan)
         return _Good(written=written, tally=confirmed(watch.tally, plan.items, batch.tally))
-
-    def _queried(self, batch: Batch) -> DataFrame:
-        return evaluate(self._session, self._table.query, [batch.good()])
 
     def _tally_of_lines(self, batch: Batch, lines: int, written: Written) -> Tally:
         """Of each line a row was made. Where the query leaves none out and all have been written, all were good."""
@@ -223,20 +235,25 @@ class BaseTableLoader:
         """Whether Spark gets the lines of the files instead of the files."""
         return self._flow is None and _size(items) <= _HANDED_OVER and not asks_for_files(self._table.query)
 
-    def _side_rows(self, plan: LoadPlan, number: int, tally: Tally) -> _Sides:
+    def _side_rows(self, plan: LoadPlan, number: int, tally: Tally, results: Results) -> _Sides:
         """Write what was found not to go into the table."""
-        counts = Counts(read=tally.read, rejected=tally.rejected)
-        if not tally.rejected and not tally.late:
-            return _Sides(counts=counts)
+        if not tally.rejected and not tally.late and not results.only_storable:
+            return _Sides(counts=Counts(read=tally.read))
         batch = self._reader.read(plan.items)
-        rejected = late = None
-        if tally.rejected:
-            rejected = self._write(batch.rejected(), self._rejects, number, plan)
-        if tally.late:
-            late = self._write(
-                evaluate(self._session, self._table.query, [batch.late_rows()]), self._late, number, plan
-            )
-        return _Sides(counts=replace(counts, late=late.rows if late else 0), rejected=rejected, late=late)
+        unfit, count = self._rejected(batch, plan, tally, results)
+        rejected = self._write(unfit, self._rejects, number, plan) if count else None
+        late = self._write(results.of(batch.late_rows()), self._late, number, plan) if tally.late else None
+        counts = Counts(read=tally.read, rejected=count, late=late.rows if late else 0)
+        return _Sides(counts=counts, rejected=rejected, late=late)
+
+    def _rejected(self, batch: Batch, plan: LoadPlan, tally: Tally, results: Results) -> tuple[DataFrame, int]:
+        """What is rejected, and how many rows that is: what does not fit the feed, and what no table can hold."""
+        if not results.only_storable:
+            return batch.rejected(), tally.rejected
+        # Rows that are kept for a group of tables are not read from their files any more.
+        afresh = replace(self._reader, scans=None).read(plan.items)
+        unstorable = results.unstorable(afresh.fitting())
+        return batch.rejected().union(unstorable), tally.rejected + unstorable.count()
 
     def _accounted(self, sides: _Sides, taken: int) -> _Sides:
         """With what the query made of the rows, which are no more than it was given, and as many if it keeps all."""

@@ -12,7 +12,8 @@ from freshtide.core.durations import format_duration
 from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.spark.parsing import TIME_TEXT, Layout, csv_options, half_a_character
 from freshtide.spark.schemas import effective_type, quoted
-from freshtide.spark.verdicts import CONTENT, UNNAMED, is_required, out_of_range, too_long
+from freshtide.spark.unstorable import Fault
+from freshtide.spark.verdicts import CONTENT, UNNAMED, is_required, unstorable
 
 REJECTS = StructType([StructField(name, StringType()) for name in ("file", "content", "reason")])
 _SHOWN = 80
@@ -42,13 +43,10 @@ def reason(
     if layout.unnamed:
         unnamed = sf.col(UNNAMED)
         complaints.append(sf.when(unnamed.isNotNull(), _told("it has '", unnamed, "' in a column without a name")))
-    for name, condition in out_of_range(feed, columns).items():
-        complaints.append(_said(name, condition, "lies outside of the years 1 to 9999"))
+    complaints += [fault.told() for fault in unstorable(feed, columns, partitions)]
     if feed.future_limit is not None:
-        limit = format_duration(feed.future_limit)
-        complaints.append(_said(feed.time_column, beyond, f"is more than {limit} after its file came"))
-    for name, condition in too_long(columns, partitions).items():
-        complaints.append(_said(name, condition, "is too long for the name of a partition's folder"))
+        words = f"is more than {format_duration(feed.future_limit)} after its file came"
+        complaints.append(Fault(column=feed.time_column, condition=beyond, words=words).told())
     for column in columns:
         if is_required(feed, column):
             missing = sf.col(quoted(column.name)).isNull()
@@ -86,11 +84,6 @@ def _not_a(feed: Feed, name: str, type_: str, text: SparkColumn) -> SparkColumn:
     if name == feed.time_column:
         unfit &= sf.trim(text) != ""
     return sf.when(unfit, _told(f"column '{name}': '", text, f"' is not a {type_}"))
-
-
-def _said(name: str, condition: str, fault: str) -> SparkColumn:
-    value = sf.col(quoted(name)).cast("string")
-    return sf.when(sf.expr(condition), _told(f"column '{name}': '", value, f"' {fault}"))
 
 
 def _told(before: str, value: SparkColumn, after: str) -> SparkColumn:

@@ -62,6 +62,8 @@ _DEFAULTS = {
     "spark.ui.retainedTasks": "1000",
     "spark.sql.ui.retainedExecutions": "20",
     "spark.sql.catalogImplementation": "in-memory",
+    # Without files of checksums beside others: Spark cannot look for that of a file with a colon in its name.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
 }
 
 

@@ -20,16 +20,10 @@ from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.spark.collecting import collected
 from freshtide.spark.observing import observed
 from freshtide.spark.schemas import effective_type, quoted
+from freshtide.spark.unstorable import Fault, faults_of
 
 CONTENT, UNNAMED = "_content", "_unnamed"
 _VERDICT, _TIME = "_verdict", "_time"
-# What Python and Arrow have dates for; Spark goes on to the year 294247.
-_RANGES = {
-    "timestamp": ("TIMESTAMP'0001-01-01T00:00:00Z'", "TIMESTAMP'9999-12-31T23:59:59.999999Z'"),
-    "date": ("DATE'0001-01-01'", "DATE'9999-12-31'"),
-}
-_LONGEST_NAME = 255
-"""Bytes of a file name, on all common file systems."""
 
 
 class Verdict(IntEnum):
@@ -62,34 +56,16 @@ def unfit_conditions(
         conditions = [f"{CONTENT} IS NOT NULL", *conditions, f"{empty} > {len(columns)}"]
     if unnamed:
         conditions.append(f"{UNNAMED} IS NOT NULL")
-    conditions += out_of_range(feed, columns).values()
-    return [*conditions, *too_long(columns, partitions).values()]
+    return [*conditions, *(fault.condition for fault in unstorable(feed, columns, partitions))]
 
 
 def is_required(feed: Feed, column: Column) -> bool:
     return not column.nullable or column.name == feed.time_column
 
 
-def out_of_range(feed: Feed, columns: Sequence[Column]) -> dict[str, str]:
-    """By column with a time or a date: the condition under which no table could hold it."""
-    bounds = {column.name: _RANGES.get(effective_type(feed, column).lower()) for column in columns}
-    return {
-        name: f"coalesce({quoted(name)} NOT BETWEEN {bound[0]} AND {bound[1]}, false)"
-        for name, bound in bounds.items()
-        if bound is not None
-    }
-
-
-def too_long(columns: Sequence[Column], partitions: Sequence[str]) -> dict[str, str]:
-    """By column: the condition under which its value gives a folder a name that is too long."""
-    texts = [column.name for column in columns if column.name in partitions and column.type.lower() == "string"]
-    found = {}
-    for name in texts:
-        # As the folder's name has it: everything but letters, digits, a space and _.-~ as %XX.
-        encoded = f"replace(replace(url_encode({quoted(name)}), '*', '%2A'), '%7E', '~')"
-        room = _LONGEST_NAME - len(f"{name}=".encode())
-        found[name] = f"coalesce(octet_length({encoded}) > {room}, false)"
-    return found
+def unstorable(feed: Feed, columns: Sequence[Column], partitions: Sequence[str]) -> list[Fault]:
+    """What values of these columns no table can hold."""
+    return faults_of({column.name: effective_type(feed, column) for column in columns}, partitions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

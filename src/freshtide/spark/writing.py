@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from freshtide.spark.collecting import collected
 from freshtide.spark.reading import instant
 from freshtide.spark.schemas import arrow_schema_of, quoted
 from freshtide.spark.sessions import compiled_plans
+from freshtide.spark.unstorable import FaultWatch, faults_of_result
 from freshtide.spark.visibility import RowsMissingError, require_arrived, written_rows
-from freshtide.storage import DataFile, StoredTable
+from freshtide.storage import DataFile, StoredTable, UnstorableError
 
 _OPEN = "_open"
 
@@ -42,7 +44,7 @@ def write_result(
     large: bool,
     opens_at: int | None = None,
 ) -> Written:
-    """Write the rows of a frame as Parquet files of a table.
+    """Write the rows of a frame as Parquet files of a table; UnstorableError where it cannot hold one of them.
 
     Rows stamped from `opens_at` on go to files of their own: the next update replaces just these.
     """
@@ -74,6 +76,8 @@ def _write_large(
     frame: DataFrame, table: StoredTable, number: int, partition_by: tuple[str, ...], opens_at: int | None
 ) -> Written:
     schema = arrow_schema(frame)
+    faults = FaultWatch(faults_of_result(frame.schema, partition_by))
+    frame = faults.watched(frame)
     folders: tuple[str, ...] = partition_by
     if opens_at is not None and table.time_column is not None:
         is_open = f"CAST({quoted(table.time_column)} AS TIMESTAMP) >= {instant(opens_at)}"
@@ -82,6 +86,11 @@ def _write_large(
     staging = table.staging(number)
     written = written_rows(frame, lambda rows: _write_parquet(rows, staging, folders))
     crashpoints.reach("spark-write")
+    try:
+        faults.require_none(rows=written)
+    except UnstorableError:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
     adopted: list[DataFile] = []
     for root in sorted(staging.glob(f"{_OPEN}=*")) if _OPEN in folders else [staging]:
         adopted += table.adopt(root, number=number, partition_by=partition_by)

@@ -10,7 +10,7 @@ from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.changes import Change
 from freshtide.storage.compaction import compact
 from freshtide.storage.durability import make_folder, sync_files, sync_names
-from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError
+from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
 from freshtide.storage.history import History
 from freshtide.storage.keys import all_of, key_column, places
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
@@ -39,6 +39,7 @@ __all__ = [
     "Store",
     "StoredTable",
     "Unrestricted",
+    "UnstorableError",
     "UpdateKind",
     "UpdateRecord",
     "Writer",

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from freshtide.storage.parquet import serialised
+from freshtide.storage.partitions import serialised
 from freshtide.storage.snapshots import DataFile
 from freshtide.storage.statistics import parse_time_bound
 

@@ -15,3 +15,12 @@ class ForeignCommitError(StorageError):
 
 class DiskError(SurroundingsError):
     """The file system refuses: it is full, read-only, broken, or there are too many open files."""
+
+
+class UnstorableError(StorageError):
+    """A value that no table can hold."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            message, way_out="Let the query leave such rows out, or give them another value (CASE WHEN ... END)."
+        )

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import math
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from freshtide.core.instants import micros_of
+from freshtide.storage.years import within_years
 
 _MAX_COLUMNS = 32
 _MAX_TEXT = 32
@@ -26,7 +28,7 @@ def delta_statistics(footer: pq.FileMetaData) -> str:
     high: dict[str, Any] = {}
     nulls: dict[str, int] = {}
     for name, column in list(_top_level_columns(footer).items())[:_MAX_COLUMNS]:
-        bounds, null_count = _bounds(footer, column)
+        bounds, null_count = _bounds(footer, name, column)
         if null_count is not None:
             nulls[name] = null_count
         if bounds is not None:
@@ -44,7 +46,7 @@ def time_bounds(footer: pq.FileMetaData, column: str | None) -> tuple[int | None
     index = _top_level_columns(footer).get(column) if column else None
     if index is None:
         return None, None
-    bounds, _ = _bounds(footer, index)
+    bounds, _ = _bounds(footer, str(column), index)
     if bounds is None:
         return None, None
     return _as_micros(bounds[0]), _as_micros(bounds[1])
@@ -67,7 +69,7 @@ def _top_level_columns(footer: pq.FileMetaData) -> dict[str, int]:
     return {leaf.name: index for index, leaf in enumerate(leaves) if leaf.path == leaf.name}
 
 
-def _bounds(footer: pq.FileMetaData, column: int) -> tuple[tuple[Any, Any] | None, int | None]:
+def _bounds(footer: pq.FileMetaData, name: str, column: int) -> tuple[tuple[Any, Any] | None, int | None]:
     low = high = None
     nulls: int | None = 0
     for group in range(footer.num_row_groups):
@@ -79,9 +81,14 @@ def _bounds(footer: pq.FileMetaData, column: int) -> tuple[tuple[Any, Any] | Non
             if statistics.num_values:
                 return None, nulls
             continue
-        low = statistics.min if low is None else min(low, statistics.min)
-        high = statistics.max if high is None else max(high, statistics.max)
+        lowest, highest = within_years(partial(_extremes, statistics), [name])
+        low = lowest if low is None else min(low, lowest)
+        high = highest if high is None else max(high, highest)
     return (None if low is None else (low, high)), nulls
+
+
+def _extremes(statistics: Any) -> tuple[Any, Any]:
+    return statistics.min, statistics.max
 
 
 def _lower_bound(value: Any) -> Any:

@@ -28,7 +28,7 @@ def read_files(reader: FeedReader, files: Sequence[FeedFile], shape: RowShape, *
     known_good = KnownGood(session=reader.session, format=reader.feed.format, tables=tables)
     items = [LoadItem(file=file, late_upto=None) for file in files if file.state is FileState.READY]
     unchanged = reader.contents.watched([item.file for item in items])
-    with reading(items, lambda item: reader.read([item]).tally(), known_good=known_good):
+    with reading(items, lambda item: reader.read([item]).read_through(), known_good=known_good):
         good, tally, batch = _good_rows(reader, items)
         unfit = _unfit(batch) if tally.rejected else {}
     unchanged()

@@ -159,7 +159,8 @@ class RowShape:
             file=file,
             arrived_at=arrived_at,
             keys=self.keys(feed_rows),
-            times=pc.divide(times.cast(pa.float64()), 1e6).to_pylist(),
+            # Beyond 2^53 microseconds, before 1684 and after 2255, not each has a float of its own.
+            times=pc.divide(times.cast(pa.float64(), safe=False), 1e6).to_pylist(),
             columns=self.value_columns(feed_rows),
         )
 

@@ -1,0 +1,51 @@
+"""What the query of a base table makes of rows, and which of that no table can hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from freshtide.core.tables import SqlQuery, Table
+from freshtide.spark.ingest import plain_path
+from freshtide.spark.queries import Narrowed, evaluate
+from freshtide.spark.unstorable import any_of, faults_of_result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """The results of a table's query. With `only_storable` they are without the rows that no table can hold.
+
+    That is asked for when one has been met: hardly any query computes such a value out of what fits its feed.
+    """
+
+    session: SparkSession
+    table: Table
+    only_storable: bool = False
+
+    @property
+    def can_be_told_apart(self) -> bool:
+        """Whether each row of a result comes from one row of a file. Of what a function does nobody can tell."""
+        return isinstance(self.table.query, SqlQuery)
+
+    def of(self, rows: Narrowed) -> DataFrame:
+        frame = evaluate(self.session, self.table.query, [rows])
+        if not self.only_storable:
+            return frame
+        return frame.where(f"NOT ({any_of(faults_of_result(frame.schema, self.table.partition_by))})")
+
+    def unstorable(self, rows: Narrowed) -> DataFrame:
+        """File, content and reason of what is left out; the content is the row as the query gives it.
+
+        The rows must come from their files in one go: the file is the one that Spark is reading.
+        """
+        frame = evaluate(self.session, self.table.query, [rows])
+        faults = faults_of_result(frame.schema, self.table.partition_by)
+        return frame.where(any_of(faults)).select(
+            sf.expr(plain_path("input_file_name()")).alias("file"),
+            sf.to_json(sf.struct("*")).alias("content"),
+            sf.concat(sf.lit("of what the query gives, "), sf.coalesce(*(fault.told() for fault in faults))).alias(
+                "reason"
+            ),
+        )
