@@ -266,18 +266,6 @@ def test_times_in_nanoseconds_are_loaded(shop: Shop, zone: str | None) -> None:
     shop.check()
 
 
-def test_half_of_a_character_is_rejected(shop: Shop) -> None:
-    """Spark would store a question mark."""
-    feed(shop, format="json")
-    texts = [r"\ud800", r"x\uDFFFy", r"\ude00\ud83d", r"\ud83d\ude00", r"\\ud800"]
-    lines = [f'{{"ts": "{stamp(1)}", "k": "{text}", "v": {place}}}' for place, text in enumerate(texts)]
-    shop.drop("f", "1.json", "\n".join(lines))
-    shop.load()
-    assert {row["v"]: row["k"] for row in shop.rows("t")} == {3: "😀", 4: r"\ud800"}
-    assert reasons(shop) == ["it has half of a character (a lone surrogate)"] * 3
-    shop.check()
-
-
 @pytest.mark.parametrize("large", [False, True])
 def test_a_file_may_be_named_after_a_time(tmp_path: Path, spark: SparkSession, large: bool) -> None:
     shop = Shop(tmp_path / "shop", spark, **({"large_update": "10B"} if large else {}))

@@ -61,7 +61,7 @@ class Batch:
         """
         columns = (quoted(column.name) for column in self.columns)
         rows = self.parsed.as_frame().where(f"NOT ({self.judgement.unfit})")
-        return rows.selectExpr(*columns, f"{plain_path(_FILE)} AS {FILE}", BLOCK)
+        return rows.selectExpr(*columns, f"{_PLAIN_PATH} AS {FILE}", BLOCK)
 
     def fitting(self) -> Narrowed:
         """The good rows and the late ones."""
@@ -83,7 +83,7 @@ class Batch:
             self.parsed.as_frame()
             .where(self.judgement.unfit)
             .select(
-                sf.expr(plain_path(_FILE)).alias("file"),
+                sf.expr(_PLAIN_PATH).alias("file"),
                 sf.expr(content_of(self.feed, self.columns, self.layouts)).alias("content"),
                 told.alias("reason"),
             )
@@ -107,9 +107,8 @@ class Batch:
         return replace(self.parsed, columns=tuple(quoted(column.name) for column in self.columns), condition=condition)
 
 
-def plain_path(uri: str) -> str:
-    """Spark spells the path of a file as a URI; users know it as a path."""
-    return f"regexp_replace(url_decode(replace({uri}, '+', '%2B')), '^file:(//)?', '')"
+# The metadata column spells a path as a URI; users know it as a path.
+_PLAIN_PATH = f"regexp_replace(url_decode(replace({_FILE}, '+', '%2B')), '^file:(//)?', '')"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

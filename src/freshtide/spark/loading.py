@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -250,9 +251,9 @@ class BaseTableLoader:
         """What is rejected, and how many rows that is: what does not fit the feed, and what no table can hold."""
         if not results.only_storable:
             return batch.rejected(), tally.rejected
-        # Rows that are kept for a group of tables are not read from their files any more.
-        afresh = replace(self._reader, scans=None).read(plan.items)
-        unstorable = results.unstorable(afresh.fitting())
+        # File by file: what comes out of a query does not say which one it came from.
+        found = [results.unstorable(self._reader.read([item]).fitting(), file=item.file.path) for item in plan.items]
+        unstorable = reduce(DataFrame.union, found)
         return batch.rejected().union(unstorable), tally.rejected + unstorable.count()
 
     def _accounted(self, sides: _Sides, taken: int) -> _Sides:

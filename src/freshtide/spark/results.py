@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from freshtide.core.tables import SqlQuery, Table
-from freshtide.spark.ingest import plain_path
 from freshtide.spark.queries import Narrowed, evaluate
 from freshtide.spark.unstorable import any_of, faults_of_result
 
@@ -35,15 +34,12 @@ class Results:
             return frame
         return frame.where(f"NOT ({any_of(faults_of_result(frame.schema, self.table.partition_by))})")
 
-    def unstorable(self, rows: Narrowed) -> DataFrame:
-        """File, content and reason of what is left out; the content is the row as the query gives it.
-
-        The rows must come from their files in one go: the file is the one that Spark is reading.
-        """
+    def unstorable(self, rows: Narrowed, *, file: str) -> DataFrame:
+        """File, content and reason of what is left out of the rows of a file; the content is what the query gives."""
         frame = evaluate(self.session, self.table.query, [rows])
         faults = faults_of_result(frame.schema, self.table.partition_by)
         return frame.where(any_of(faults)).select(
-            sf.expr(plain_path("input_file_name()")).alias("file"),
+            sf.lit(file).alias("file"),
             sf.to_json(sf.struct("*")).alias("content"),
             sf.concat(sf.lit("of what the query gives, "), sf.coalesce(*(fault.told() for fault in faults))).alias(
                 "reason"
