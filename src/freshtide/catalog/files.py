@@ -222,6 +222,11 @@ class FileLedger:
         with self._engine.connect() as connection:
             return set(connection.scalars(query))
 
+    def last_load(self, table: str) -> int:
+        """The number of the last update that is booked to have loaded something into the table; 0: there is none."""
+        with self._engine.connect() as connection:
+            return connection.scalar(select(func.max(loads.c.number)).where(loads.c.table_name == table)) or 0
+
     def unload_after(self, table: str, number: int) -> None:
         """Make pending again what updates beyond a number had loaded."""
         with self._engine.begin() as connection:

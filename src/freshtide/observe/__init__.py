@@ -11,6 +11,7 @@ from freshtide.observe.explanations import Explanation, explain
 from freshtide.observe.feasibility import require_tracks
 from freshtide.observe.health import FeedHealth, HealthState, feed_healths, outage_story
 from freshtide.observe.keeping import KeptBound, kept_bounds
+from freshtide.observe.losses import Holding, Loss, LossFinder, holdings
 from freshtide.observe.places import Places
 from freshtide.observe.planning import Plan, PlannedTable, Work, plan_of
 from freshtide.observe.prediction import Prediction, WarehouseModel, predict, warehouse_model
@@ -36,8 +37,11 @@ __all__ = [
     "FeedReport",
     "FeedRhythm",
     "HealthState",
+    "Holding",
     "KeptBound",
     "KnownBy",
+    "Loss",
+    "LossFinder",
     "NothingToRebuildError",
     "Places",
     "Plan",
@@ -64,6 +68,7 @@ __all__ = [
     "demands_of",
     "explain",
     "feed_healths",
+    "holdings",
     "kept_bounds",
     "outage_story",
     "plan_of",

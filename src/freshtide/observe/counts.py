@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from freshtide.catalog import Catalog
 from freshtide.core.tables import SqlQuery
+from freshtide.observe.losses import LossFinder, holdings
 from freshtide.project import Project
 from freshtide.storage import Store
 
@@ -52,6 +53,8 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
     """Count the base tables among the given ones, as far as their rows came in files."""
     found = []
     rows = catalog.tables.all()
+    finder = LossFinder(project, catalog, store)
+    by_flows = [holding for holding in holdings(project) if holding.flow is not None]
     for name in tables:
         table = project.graph[name]
         if table.feed is None or project.feeds[table.feed].stream is not None:
@@ -84,6 +87,7 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
                 faults=(
                     *_differences({"arrived": arrived, **said}, {"arrived": said["read"], **held}),
                     *_impossible(filtered, keeps_all=table.row_for_row),
+                    *(loss.told for loss in finder.find(beside for beside in by_flows if beside.table == name)),
                 ),
             )
         )

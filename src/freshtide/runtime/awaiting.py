@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from freshtide.catalog import Catalog
-from freshtide.core.events import DataArrived
+from freshtide.core.events import DataArrived, RebuildRequested
 from freshtide.core.graph import TableGraph
 from freshtide.runtime.arrivals import pending_announcements
 from freshtide.spark import UpdateExecutor
@@ -20,21 +20,22 @@ class AwaitedTables:
         self._executor = executor
         self._graph = graph
         self._catalog = catalog
-        self._waiting: set[str] = set()
+        self._waiting: dict[str, bool] = {}
+        """Tables, and whether it is a rebuild that waits."""
 
-    def wait(self, table: str, reason: str) -> list[DataArrived]:
+    def wait(self, table: str, reason: str, *, rebuild: bool) -> list[DataArrived | RebuildRequested]:
         """Let a load wait; its files are announced anew where what it waits for has come by now."""
         if table not in self._waiting:
             _logger.warning("%s", reason)
-        self._waiting.add(table)
+        self._waiting[table] = rebuild or self._waiting.get(table, False)
         return self.released()
 
-    def released(self) -> list[DataArrived]:
+    def released(self) -> list[DataArrived | RebuildRequested]:
         """The events that tell of what waits for loads that need not wait any longer."""
-        ready = [table for table in tuple(self._waiting) if self._executor.awaits(table) is None]
-        self._waiting.difference_update(ready)
-        return [
-            event
-            for table in ready
-            for event in pending_announcements(self._graph.units.of(table), [self._graph[table]], self._catalog)
-        ]
+        found: list[DataArrived | RebuildRequested] = []
+        for table in [table for table in tuple(self._waiting) if self._executor.awaits(table) is None]:
+            unit = self._graph.units.of(table)
+            if self._waiting.pop(table, False):
+                found.append(RebuildRequested(table=unit))
+            found += pending_announcements(unit, [self._graph[table]], self._catalog)
+        return found

@@ -18,15 +18,16 @@ from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event
 from freshtide.core.tables import Column
 from freshtide.feeds import FeedSet, holds_odd_lines, holds_times_of_day, landing_folders, nanoseconds, record_lines
-from freshtide.observe import Places, beginning_of, reach_of, require_tracks, scheduler_from
+from freshtide.observe import LossFinder, Places, beginning_of, holdings, reach_of, require_tracks, scheduler_from
 from freshtide.project import Project
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine
 from freshtide.runtime.gained import gained_columns
+from freshtide.runtime.mending import mending_of
 from freshtide.runtime.news import News
 from freshtide.runtime.opening import loading_flows, open_store
-from freshtide.runtime.recovery import lost_files, reconcile, revised_views
+from freshtide.runtime.recovery import reconcile, revised_views
 from freshtide.runtime.regularly import regularly
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.unchanged import watched
@@ -179,6 +180,7 @@ class Workbench:
             known={name: self.catalog.files.known_paths(name) for name in project.feeds},
         )
         beginning = beginning_of(project, self.catalog, revised=revised_views(project.graph, self.store))
+        losses = LossFinder(project, self.catalog, self.store).find(holdings(project))
         trace = TraceWriter(self.places.trace, beginning)
         return Engine(
             scheduler_from(beginning, trace.recording(reach_of(project))),
@@ -203,7 +205,7 @@ class Workbench:
             poll=settings.poll,
             clock=self.clock,
             trace=trace,
-            lost_files=lost_files(project.graph, self.store),
+            mendings=[mending_of(loss, project.graph, self.catalog) for loss in losses],
         )
 
     def _require_shared(self) -> None:

@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -35,6 +35,7 @@ from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills
 from freshtide.runtime.filerequests import FileRequests
 from freshtide.runtime.integrity import require_files
+from freshtide.runtime.mending import Mending
 from freshtide.runtime.news import News
 from freshtide.runtime.outages import OutageListener, OutageWatch
 from freshtide.runtime.owing import Owed
@@ -84,16 +85,16 @@ class Engine:
         poll: float,
         clock: SystemClock,
         trace: TraceWriter,
-        lost_files: Mapping[str, int],
+        mendings: Sequence[Mending],
     ) -> None:
-        """`lost_files` says how many Parquet files tables have lost: those tables are computed anew."""
+        """`mendings` say what tables have lost: it is told, and those that can be are computed anew."""
         self._scheduler = scheduler
         self._feeds = feeds
         self._graph = graph
         self._catalog = catalog
         self._clock = clock
         self._trace = trace
-        self._lost_files = lost_files
+        self._mendings = mendings
         self._events = events
         self._surroundings = surroundings
         self._news = news
@@ -301,9 +302,9 @@ class Engine:
 
     def _announce_lost(self) -> None:
         """Tables can be computed anew: from the files of their feeds, or from the tables that they read."""
-        for table, files in self._lost_files.items():
-            self._news.tell(f"'{table}' has lost Parquet files, {files} of them, and is computed anew.")
-        for unit in self._graph.units.of_all(self._lost_files):
+        for mending in self._mendings:
+            self._news.tell(mending.told)
+        for unit in self._graph.units.of_all(mending.table for mending in self._mendings if mending.table is not None):
             self._events.put(RebuildRequested(table=unit))
 
     def _announce_pending(self) -> None:

@@ -103,17 +103,6 @@ def revised_views(graph: TableGraph, store: Store) -> set[str]:
     return found
 
 
-def lost_files(graph: TableGraph, store: Store) -> dict[str, int]:
-    """How many files tables have lost, with those of the tables beside them; only tables that have lost some."""
-    found = {}
-    for table in graph.values():
-        snapshots = (store.table(name).snapshot for name in (table.name, *(sides(table) if table.is_base else ())))
-        lost = sum(len(snapshot.lost()) for snapshot in snapshots if snapshot is not None)
-        if lost:
-            found[table.name] = lost
-    return found
-
-
 def _recovered(
     table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
 ) -> TableRow:
@@ -122,9 +111,13 @@ def _recovered(
     landed = snapshot.number if snapshot else 0
     # The table may have been put back to an earlier state or thrown away, also while it was not declared and had no
     # row: what came after is to be done again.
-    catalog.files.unload_after(table.name, landed)
+    if table.flow is None:
+        catalog.files.unload_after(table.name, landed)
     if landed < row.number:
-        row = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost)
+        known = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost)
+        # Loaded once more, files would be in the other targets of a flow twice. So they stay booked, and the table
+        # keeps its place, until all that ever arrived has gone through the flow anew.
+        row = known if table.flow is None else replace(known, freshness=row.freshness, safe=row.safe)
     row = caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now)
     if table.is_base:
         for side in sides(table):

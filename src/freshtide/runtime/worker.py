@@ -136,7 +136,8 @@ class UpdateWorker:
         ended = UpdateFinished(
             table=command.table, track=command.track, freshness=row.freshness, safe=row.safe, seconds=took
         )
-        return [ended, *self._surroundings.insist(lambda: self._awaited.wait(command.table, str(error)))]
+        wait = partial(self._awaited.wait, command.table, str(error), rebuild=command.rebuild)
+        return [ended, *self._surroundings.insist(wait)]
 
     def failed(self, command: StartUpdate, error: Exception) -> UpdateFailed:
         """What to tell of an update that failed, and whether it is to blame for that."""
@@ -232,7 +233,8 @@ class UpdateWorker:
         """Load what is pending; files that turn out unreadable are put aside and the others go on."""
         while True:
             plan = self._plan(table, command)
-            if not plan.files:
+            # Also where nothing is left that it was loaded from: what a flow wrote beside it goes with a rebuild.
+            if not plan.files and not (command.rebuild and table.flow is not None):
                 return Done()
             if not command.rebuild:
                 self._suspects.takes(table.name, [item.file for item in plan.items])

@@ -119,13 +119,14 @@ class BaseTableLoader:
             safe=plan.safe,
             definition=definition,
             files=tuple(LoadedFile.of(file) for file in plan.files),
+            targets=current.record.targets if current is not None and current.record is not None else {},
         )
         known_good = KnownGood(session=self._session, format=self._feed.format, tables=self._tables)
         unchanged = self._contents.watched([item.file for item in plan.items])
         with reading(plan.items, lambda item: self._reader.read([item]).read_through(), known_good=known_good):
             if self._flow is None:
                 self._load(plan, record, unchanged)
-            elif plan.items or current is None:
+            elif plan.items or current is None or rebuild:
                 self._load_through(self._flow, plan, record, unchanged)
             else:
                 # Punctuation alone: there is nothing to put through the flow.
@@ -174,6 +175,7 @@ class BaseTableLoader:
             unchanged()
             sides = self._accounted(sides, flowed.rows_in)
             counts = replace(sides.counts, loaded=flowed.written.rows, flowed=flowed.rows_in)
+            record = replace(record, targets=flowed.targets(record.targets))
             flowed.commit(self._changes(record, flowed.written, replace(sides, counts=counts)))
 
     def _judged(self, items: Sequence[LoadItem]) -> tuple[Batch, Tally]:
@@ -279,7 +281,7 @@ class BaseTableLoader:
         rebuild = record.kind is UpdateKind.REBUILD
         revised_from = BEGINNING if rebuild else _reaching_back(written, self._main.snapshot)
         record = replace(record, counts=sides.counts, revised_from=revised_from)
-        aside = replace(record, counts=Counts(), files=())
+        aside = replace(record, counts=Counts(), files=(), targets={})
         changes = []
         for table, put_aside in ((self._rejects, sides.rejected), (self._late, sides.late)):
             if put_aside is not None:

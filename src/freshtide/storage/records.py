@@ -123,7 +123,10 @@ class UpdateRecord:
     counts: Counts = Counts()
     files: tuple[LoadedFile, ...] = ()
     sources: Mapping[str, int] = field(default_factory=dict)
-    """Derived tables: the number of the last update of each direct source that is in it."""
+    """Derived tables: the number of the last update of each direct source that is in it; a table that a flow writes
+    beside the one that it loads: the number of the update of that one."""
+    targets: Mapping[str, int] = field(default_factory=dict)
+    """A table that a flow loads: the number that each table which the flow writes beside it has come to with it."""
     revised_from: int | None = None
     """Rows stamped from here on, which dependents may have used, are other ones than before; None: no row."""
     left: int = 0
@@ -147,6 +150,7 @@ class UpdateRecord:
             "superseded": [self.counts.superseded, self.counts.replaced],
             "files": [file.to_metadata() for file in self.files],
             "sources": dict(self.sources),
+            "targets": dict(self.targets),
             "revised_from": self.revised_from,
             "left": self.left,
             "writer": self.writer.to_metadata(),
@@ -173,6 +177,7 @@ class UpdateRecord:
             ),
             files=tuple(LoadedFile.from_metadata(file) for file in data["files"]),
             sources=data["sources"],
+            targets=data.get("targets", {}),
             revised_from=data["revised_from"],
             left=data.get("left", 0),
             writer=writer_of(data),

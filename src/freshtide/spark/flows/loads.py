@@ -70,8 +70,25 @@ class FlowedRows:
     """For the table."""
     others: Sequence[Commit]
     """The other targets."""
+    anew: bool
     folder: Path
     store: Store
+
+    def targets(self, before: Mapping[str, int]) -> dict[str, int]:
+        """The number that each table among the other targets comes to, counted on from what it should have before.
+
+        So what a table has lost stays lost, however often it is added to. A run `anew` begins with what there is.
+        """
+        found = {name: self._held(name) for name in before} if self.anew else dict(before)
+        for commit in self.others:
+            if isinstance(commit, TableCommit):
+                held = self._held(commit.table)
+                found[commit.table] = found.get(commit.table, held) + commit.change.record.number - held
+        return found
+
+    def _held(self, name: str) -> int:
+        snapshot = self.store.table(name).snapshot
+        return 0 if snapshot is None else snapshot.number
 
     def commit(self, changes: Sequence[tuple[StoredTable, Change]]) -> None:
         """Commit these together with the other targets, the last one last: it says that all has landed."""
@@ -96,7 +113,7 @@ class TableFlow:
         try:
             for node in self._reads:
                 assert isinstance(node.activity, Read), "these are the reads"
-                recordsets.read(node.activity.source)
+                recordsets.columns(node.activity.source)
         except SourceError:
             return None
         schemas = resolve_flow(self.graph, recordsets)
@@ -149,12 +166,15 @@ class TableFlow:
             large=large,
         )
         given: Mapping[str, Target] = {self._write.name: own}
+        sources = {self.table.name: number}
         surroundings = Surroundings(
             graph=self.graph,
             recordsets=recordsets,
             schemas=schemas,
             scratch=Scratch(self.folder, session),
-            targets=targets_of(self.graph, recordsets, schemas.by_target, appending=True, anew=anew, given=given),
+            targets=targets_of(
+                self.graph, recordsets, schemas.by_target, appending=True, anew=anew, given=given, sources=sources
+            ),
             passing=passing,
             time_column=self.table.time_column,
             anew=anew,
@@ -165,6 +185,7 @@ class TableFlow:
                 rows_in=record.tallies[self._source.name].rows_out[OUT],
                 written=own.written,
                 others=surroundings.prepare(now()),
+                anew=anew,
                 folder=surroundings.scratch.folder,
                 store=self.flows.store,
             )

@@ -15,15 +15,28 @@ from pyspark.sql.types import StructType
 from freshtide.core.errors import FreshtideError
 from freshtide.flows.activities import Recordset
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
-from freshtide.spark.reading import empty_frame, read_files
+from freshtide.spark.reading import empty_frame, read_files, schema_of
 from freshtide.spark.schemas import quoted, schema_from_ddl
-from freshtide.storage import Store
+from freshtide.storage import Snapshot, Store
 
 _AT_ONCE = 4
 
 
 class SourceError(FreshtideError):
     """A source of a flow that cannot be read."""
+
+
+class LostRowsError(FreshtideError):
+    """A table that a flow goes on from has lost rows, and these cannot be had again from what arrived."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        lost = snapshot.lost()
+        super().__init__(
+            f"The table '{snapshot.folder.name}', which the flow goes on from, has lost Parquet files, {len(lost)} of "
+            f"them. The first is {snapshot.folder / lost[0].path}.",
+            way_out=f"Put them back from a backup. Or move {snapshot.folder} away and start a run: then the table "
+            "begins anew, and with it all that the flow writes.",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +64,7 @@ class Recordsets:
 
     def read(self, recordset: Recordset) -> Source:
         """A source, at its first reading as it is now, and from then on as it was."""
-        source = next((source for known, source in self._sources if known == recordset), None)
+        source = self._looked_at(recordset)
         if source is None:
             source = self._read(recordset)
             self._sources.append((recordset, source))
@@ -68,6 +81,17 @@ class Recordsets:
         """Read several at once: to find the columns of files takes Spark a job for each. What cannot be read waits."""
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             list(pool.map(self.rows_of, recordsets))
+
+    def columns(self, recordset: Recordset) -> DataFrame:
+        """A source without its rows. Files of a table need not be there for that: its log tells."""
+        if recordset.table is not None and self._looked_at(recordset) is None:
+            snapshot = self.store.table(recordset.table).snapshot
+            if snapshot is not None:
+                return empty_frame(self.session, schema_of(snapshot))
+        return self.empty(self.read(recordset).frame)
+
+    def _looked_at(self, recordset: Recordset) -> Source | None:
+        return next((source for known, source in self._sources if known == recordset), None)
 
     def _read(self, recordset: Recordset) -> Source:
         if recordset.feed is not None:
@@ -95,8 +119,15 @@ class Recordsets:
         """What a target holds; None if it was never written."""
         if recordset.table is not None:
             snapshot = self.store.table(recordset.table).snapshot
-            return None if snapshot is None else read_files(self.session, snapshot, snapshot.files)
+            return None if snapshot is None else read_whole(self.session, snapshot)
         return self._files(recordset) if self.path(recordset).exists() else None
+
+    def current_columns(self, recordset: Recordset) -> DataFrame | None:
+        """The same without its rows."""
+        if recordset.table is None:
+            current = self.current(recordset)
+            return None if current is None else self.empty(current)
+        return None if self.store.table(recordset.table).snapshot is None else self.columns(recordset)
 
     def path(self, recordset: Recordset) -> Path:
         assert recordset.files is not None, "a table has no path of its own"
@@ -111,6 +142,13 @@ class Recordsets:
             columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in recordset.schema.items())
             reader = reader.schema(schema_from_ddl(columns))
         return reader.load(str(self.path(recordset)))
+
+
+def read_whole(session: SparkSession, snapshot: Snapshot) -> DataFrame:
+    """All rows of a table that a flow goes on from."""
+    if snapshot.lost():
+        raise LostRowsError(snapshot)
+    return read_files(session, snapshot, snapshot.files)
 
 
 def _footer_rows(frame: DataFrame) -> int | None:

@@ -112,14 +112,13 @@ def _analyse(
     activity = node.activity
     match activity:
         case Read():
-            source = recordsets.read(activity.source).frame
-            found: Frames = {OUT: recordsets.empty(source) if is_empty else source}
+            source = recordsets.columns(activity.source) if is_empty else recordsets.read(activity.source).frame
+            found: Frames = {OUT: source}
         case Write():
             targets[node.name] = inputs[0].schema
             return {}
         case SlowlyChanging():
-            current = recordsets.current(activity.target)
-            held = None if current is None else recordsets.empty(current)
+            held = recordsets.current_columns(activity.target)
             result = updated_dimension(node.name, activity, inputs[0], held, now=F.current_timestamp())
             targets[node.name] = result.schema
             return {}

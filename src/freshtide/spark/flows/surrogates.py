@@ -12,9 +12,10 @@ from pyspark.sql.types import StructType
 from freshtide.core.errors import FreshtideError
 from freshtide.flows.activities import SurrogateKey
 from freshtide.spark.flows.holding import HeldFrame
+from freshtide.spark.flows.recordsets import read_whole
 from freshtide.spark.flows.schemas import lookup_schema
 from freshtide.spark.flows.transforms import production_keys
-from freshtide.spark.reading import empty_frame, read_files
+from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import quoted
 from freshtide.storage import StoredTable
 
@@ -77,7 +78,7 @@ class Lookup:
         snapshot = self.table.snapshot
         if snapshot is None or not snapshot.rows:
             return empty_frame(self._session, self.schema), 1
-        frame = read_files(self._session, snapshot, snapshot.files)
+        frame = read_whole(self._session, snapshot)
         wanted = {field.name: field.dataType for field in self.schema}
         if {field.name: field.dataType for field in frame.schema} != wanted:
             raise UnfitLookupError(

@@ -44,11 +44,21 @@ class Target(ABC):
 
 
 class TableTarget(Target):
-    def __init__(self, table: StoredTable, schema: StructType, *, flow: str, replaces: bool) -> None:
+    def __init__(
+        self,
+        table: StoredTable,
+        schema: StructType,
+        *,
+        flow: str,
+        replaces: bool,
+        sources: Mapping[str, int] | None = None,
+    ) -> None:
+        """`sources` tells the update of the table that the flow loads, where it loads one."""
         self._table = table
         self._schema = schema
         self._flow = flow
         self._replaces = replaces
+        self._sources = sources or {}
         # What a run left behind that did not come to its end is not ours to commit.
         snapshot = table.recover()
         self._number = 1 if snapshot is None else snapshot.number + 1
@@ -72,7 +82,12 @@ class TableTarget(Target):
         require_arrived(self._staging, written=self._written, found=self.staged_rows())
         files = self._table.adopt(self._staging, number=self._number, partition_by=self._partition_by)
         record = UpdateRecord(
-            number=self._number, kind=UpdateKind.FLOW, freshness=None, safe=None, definition=f"flow {self._flow}"
+            number=self._number,
+            kind=UpdateKind.FLOW,
+            freshness=None,
+            safe=None,
+            definition=f"flow {self._flow}",
+            sources=self._sources,
         )
         change = Change(
             record=record,
@@ -145,8 +160,9 @@ def targets_of(
     appending: bool = False,
     anew: bool = False,
     given: Mapping[str, Target] | None = None,
+    sources: Mapping[str, int] | None = None,
 ) -> dict[str, Target]:
-    """By activity; those that are `given` are taken as they are.
+    """By activity; those that are `given` are taken as they are. Commits of tables name their `sources`.
 
     What says no mode is added to where `appending`, and else overwritten. With `anew` all is overwritten: the flow
     runs over all that it has ever run over.
@@ -161,7 +177,7 @@ def targets_of(
         replaces = anew or isinstance(activity, SlowlyChanging) or (activity.mode or default) == "overwrite"
         if activity.target.table is not None:
             table = recordsets.store.table(activity.target.table)
-            found[name] = TableTarget(table, schemas[name], flow=graph.name, replaces=replaces)
+            found[name] = TableTarget(table, schemas[name], flow=graph.name, replaces=replaces, sources=sources)
         else:
             path = recordsets.path(activity.target)
             found[name] = FolderTarget(path, activity.target, replaces=replaces)

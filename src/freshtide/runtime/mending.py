@@ -1,0 +1,38 @@
+"""What is done about what is lost: the table that it belongs to is computed anew, where that can be done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from freshtide.catalog import Catalog
+from freshtide.core.errors import FreshtideError
+from freshtide.core.graph import TableGraph
+from freshtide.observe import Loss
+from freshtide.runtime.integrity import require_files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mending:
+    """What to say of a loss, and the table to compute anew, if one can be."""
+
+    told: str
+    table: str | None
+
+
+def mending_of(loss: Loss, graph: TableGraph, catalog: Catalog) -> Mending:
+    """How a loss is mended.
+
+    A table is not put at risk for what belongs to it: where it is whole, and its files are not, it goes on as it is.
+    """
+    holding, has_lost = loss.holding, loss.told
+    if holding.table is None:
+        way_out = f"`freshtide flow run {holding.flow}` writes it once more"
+        return Mending(told=f"{has_lost}. Put it back from a backup; {way_out}, from what there is now.", table=None)
+    if holding.is_own:
+        return Mending(told=f"{has_lost}, and is computed anew.", table=holding.table)
+    try:
+        require_files(graph[holding.table], catalog.files.loaded(holding.table))
+    except FreshtideError as error:
+        way_out = f"Then `freshtide backfill {holding.table}` makes it anew."
+        return Mending(told=f"{has_lost}. {error} {way_out}", table=None)
+    return Mending(told=f"{has_lost}, and is made anew with '{holding.table}'.", table=holding.table)
