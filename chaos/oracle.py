@@ -117,6 +117,8 @@ class Oracle:
 
     def _view(self, name: str, view: View, freshness: datetime | None) -> list[str]:
         """A view is its query over the rows of its base tables up to its freshness."""
+        if missing := [table for table in (name, *view.sources) if not self._read(table).width]:
+            return [f"{name} cannot be compared: there is no {missing[0]}"]
         with duckdb.connect() as base:
             base.execute("SET TimeZone='UTC'")
             for source in view.sources:

@@ -207,6 +207,16 @@ def test_a_line_of_json_is_one_record_or_rejected(tmp_path: Path, spark: SparkSe
     shop.warehouse.close()
 
 
+def test_files_that_are_read_line_by_line_load_beside_files_that_are_not(shop: Shop) -> None:
+    events_in_json(shop, "SELECT * FROM STREAM f")
+    shop.drop("f", "1.json", line(1, v=1) + "\n" + '{"ts": ' + "\n")
+    shop.drop("f", "2.json", line(2, v=2) + "\n")
+    shop.load()
+    assert sorted(row["v"] for row in shop.rows("t")) == [1, 2]
+    assert [row["content"] for row in shop.rows("t__rejects")] == ['{"ts": ']
+    shop.check()
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -155,7 +155,9 @@ class FeedReader:
             lines = None if lines is None or count is None else lines + count
             raw = read_files(self.session, self.feed, layout, files) if raw is None else raw
             as_read = [*(quoted(column.name) for column in layout.present), CONTENT]
-            parts.append(Narrowed(frame=raw) if values == as_read else Narrowed(frame=raw, values=tuple(values)))
+            # Where files are read line by line, the place of a row is a column like the others.
+            is_as_read = values == as_read and not layout.by_line
+            parts.append(Narrowed(frame=raw) if is_as_read else Narrowed(frame=raw, values=tuple(values)))
         limited, parsed = _by_file(self.session, self._together(parts), limits)
         time = f"unix_micros({quoted(self.feed.time_column)})"
         late, beyond = (
