@@ -9,6 +9,7 @@ import pytest
 
 from freshtide.cli.tablechecks import check_tables
 from freshtide.storage import StorageError, Store
+from tests.trust.runs import Running
 from tests.warehouse.shop import Shop
 
 
@@ -49,6 +50,27 @@ def test_a_table_that_lost_a_file_is_told_of_and_computed_anew(filled: Shop, tab
     assert {name: again.bag(name) for name in ("a", "sums")} == before
     again.check()
     assert all(finding.ok for finding in check_tables(again.warehouse.project))
+    again.warehouse.close()
+
+
+@pytest.mark.parametrize("table", ["a", "sums"])
+def test_a_folder_that_is_removed_under_a_run_costs_no_row_and_doubles_none(filled: Shop, table: str) -> None:
+    run = Running(filled)
+    filled.drop_events("a", "3.csv", [(180, "x", 3)])
+    run.wait_for(lambda: filled.freshness("sums") == 180)
+    shutil.rmtree(filled.root / "warehouse" / table)
+    filled.drop_events("a", "4.csv", [(240, "x", 4)])
+    run.wait_for(lambda: filled.warehouse.workbench.catalog.tables.get(table).status == "failed")
+    filled.drop_events("a", "5.csv", [(300, "x", 5)])
+    run.end()
+    assert run.report is not None
+    assert "removed or replaced" in run.report.failed[table]
+    again = declared(filled.again())
+    again.warehouse.resume(table)
+    again.load()
+    assert sorted(row["v"] for row in again.rows("a")) == [1, 1, 2, 2, 3, 4, 5]
+    assert again.freshness("sums") == 300
+    again.check()
     again.warehouse.close()
 
 

@@ -6,15 +6,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from freshtide.catalog import Catalog, TableRow, UpdateStreamRow
+from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import seconds
 from freshtide.core.sides import LATE, sides
 from freshtide.core.tables import Table
 from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
+
+
+class GoneBackError(FreshtideError):
+    """A table that has fewer updates than were booked: somebody has changed its folder under the run."""
+
+    def __init__(self, folder: Path, *, landed: int, booked: int) -> None:
+        super().__init__(
+            f"{folder} has been removed or replaced while the run went on: it holds {landed} of {booked} updates.",
+            way_out="End this run and start another: it loads what is missing.",
+        )
 
 
 def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> None:
@@ -43,7 +55,11 @@ def catch_up(table: Table, *, graph: TableGraph, store: Store, catalog: Catalog,
     Whether that changed rows which dependents may have used; None: all was booked. The caller updates the table.
     """
     stored, row = store.table(table.name, time_column=table.time_column), catalog.tables.get(table.name)
-    if stored.snapshot is None or stored.snapshot.number <= row.number:
+    landed = 0 if stored.snapshot is None else stored.snapshot.number
+    if landed < row.number:
+        # Updates that now came would have the numbers of those that are lost, and pass for them.
+        raise GoneBackError(stored.folder, landed=landed, booked=row.number)
+    if landed == row.number:
         return None
     revised = stored.revised_since(row.number) is not None
     catalog.tables.advance(caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now))

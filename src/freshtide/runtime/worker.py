@@ -25,7 +25,7 @@ from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.merging import UpdateTableWorker
 from freshtide.runtime.pieces import PieceSizes
-from freshtide.runtime.recovery import after_update, catch_up
+from freshtide.runtime.recovery import GoneBackError, after_update, catch_up
 from freshtide.runtime.suspects import Suspects
 from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
@@ -150,7 +150,7 @@ class UpdateWorker:
             track=command.track,
             reason=reason_of(at_fault or error),
             blameless=at_fault is not None,
-            hopeless=isinstance(error, EndsSparkError),
+            hopeless=isinstance(error, EndsSparkError | GoneBackError),
         )
 
     def _book_failure(self, failed: UpdateFailed, update: int | None, *, at: float) -> None:
