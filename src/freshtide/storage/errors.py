@@ -18,9 +18,8 @@ class DiskError(SurroundingsError):
 
 
 class UnstorableError(StorageError):
-    """A value that no table can hold."""
+    """A value that no table can hold. Of an update that fails the message is told: it has the way out in it."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(
-            message, way_out="Let the query leave such rows out, or give them another value (CASE WHEN ... END)."
-        )
+        way_out = "Let the query leave such rows out, or give them another value (CASE WHEN ... END)."
+        super().__init__(f"{message} {way_out}")
