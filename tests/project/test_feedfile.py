@@ -238,6 +238,11 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
             'Write {marker: "{name}.done"}.',
         ),
         (
+            LEAST + "settle: {marker: 's3://bucket/{name}.done'}\n",
+            "feeds/cpu.yml:7: A marker is a file name that holds {name}, the name of the file it stands for. "
+            'Write {marker: "{name}.done"}.',
+        ),
+        (
             LEAST.replace("format: csv", "format: parquet") + "delimiter: ;\n",
             "feeds/cpu.yml:7: 'delimiter' is for CSV files, and this feed's format is parquet. Take it out.",
         ),

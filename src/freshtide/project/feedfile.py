@@ -177,7 +177,7 @@ def _name_pattern(pattern: str) -> str:
 def _settling(value: object) -> Settling:
     if isinstance(value, Mapping):
         marker = value.get("marker")
-        if list(value) != ["marker"] or not isinstance(marker, str) or "{name}" not in marker:
+        if list(value) != ["marker"] or not isinstance(marker, str) or "{name}" not in marker or "/" in marker:
             raise wrong(
                 "A marker is a file name that holds {name}, the name of the file it stands for.",
                 way_out='Write {marker: "{name}.done"}.',
