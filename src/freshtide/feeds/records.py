@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from freshtide.core.files import FeedFile
 from freshtide.core.tables import Feed, FileFormat
 from freshtide.feeds import csvfiles, jsonfiles, parquetfiles
@@ -28,19 +30,19 @@ def record_lines(feed: Feed, file: FeedFile) -> list[bytes] | None:
 
 def holds_odd_lines(feed: Feed, file: FeedFile) -> bool:
     """Whether a JSON file has lines that are not one object each; False where it cannot be read any more."""
-    try:
-        with RawFile(file.path) as raw:
-            return jsonfiles.holds_odd_lines(feed, raw)
-    except (UnreadableFileError, VanishedFileError):
-        return False
+    return _holds(jsonfiles.holds_odd_lines, feed, file)
 
 
 def holds_times_of_day(feed: Feed, file: FeedFile) -> bool:
     """Whether a CSV or JSON file may have a value that is a time of day; False where it cannot be read any more."""
-    holds = csvfiles.holds_times_of_day if feed.format is FileFormat.CSV else jsonfiles.holds_times_of_day
+    of_csv = feed.format is FileFormat.CSV
+    return _holds(csvfiles.holds_times_of_day if of_csv else jsonfiles.holds_times_of_day, feed, file)
+
+
+def _holds(what: Callable[[Feed, RawFile], bool], feed: Feed, file: FeedFile) -> bool:
     try:
         with RawFile(file.path) as raw:
-            return holds(feed, raw)
+            return what(feed, raw)
     except (UnreadableFileError, VanishedFileError):
         return False
 

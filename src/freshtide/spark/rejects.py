@@ -12,11 +12,10 @@ from freshtide.core.durations import format_duration
 from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.spark.parsing import TIME_TEXT, Layout, csv_options, half_a_character
 from freshtide.spark.schemas import effective_type, quoted
-from freshtide.spark.unstorable import Fault
+from freshtide.spark.unstorable import Fault, told
 from freshtide.spark.verdicts import CONTENT, UNNAMED, is_required, unstorable
 
 REJECTS = StructType([StructField(name, StringType()) for name in ("file", "content", "reason")])
-_SHOWN = 80
 
 
 def content_of(feed: Feed, columns: Sequence[Column], layouts: Sequence[Layout]) -> str:
@@ -42,7 +41,7 @@ def reason(
         complaints.append(_not_a(feed, feed.time_column, "timestamp", sf.col(TIME_TEXT)))
     if layout.unnamed:
         unnamed = sf.col(UNNAMED)
-        complaints.append(sf.when(unnamed.isNotNull(), _told("it has '", unnamed, "' in a column without a name")))
+        complaints.append(sf.when(unnamed.isNotNull(), told("it has '", unnamed, "' in a column without a name")))
     complaints += [fault.told() for fault in unstorable(feed, columns, partitions)]
     if feed.future_limit is not None:
         words = f"is more than {format_duration(feed.future_limit)} after its file came"
@@ -83,8 +82,4 @@ def _not_a(feed: Feed, name: str, type_: str, text: SparkColumn) -> SparkColumn:
     unfit = text.isNotNull() & sf.col(quoted(name)).isNull()
     if name == feed.time_column:
         unfit &= sf.trim(text) != ""
-    return sf.when(unfit, _told(f"column '{name}': '", text, f"' is not a {type_}"))
-
-
-def _told(before: str, value: SparkColumn, after: str) -> SparkColumn:
-    return sf.concat(sf.lit(before), sf.substring(value, 1, _SHOWN), sf.lit(after))
+    return sf.when(unfit, told(f"column '{name}': '", text, f"' is not a {type_}"))

@@ -41,9 +41,13 @@ class Fault:
 
     def told(self) -> SparkColumn:
         """What is wrong with a row, in words; null where this is not."""
-        value = sf.substring(sf.col(quoted(self.column)).cast("string"), 1, _SHOWN)
-        words = sf.concat(sf.lit(f"column '{self.column}': '"), value, sf.lit(f"' {self.words}"))
-        return sf.when(sf.expr(self.condition), words)
+        value = sf.col(quoted(self.column)).cast("string")
+        return sf.when(sf.expr(self.condition), told(f"column '{self.column}': '", value, f"' {self.words}"))
+
+
+def told(before: str, value: SparkColumn, after: str) -> SparkColumn:
+    """A sentence about a text, of which the beginning is shown."""
+    return sf.concat(sf.lit(before), sf.substring(value, 1, _SHOWN), sf.lit(after))
 
 
 def faults_of(types: Mapping[str, str], partitions: Sequence[str]) -> list[Fault]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from freshtide.storage import deltalog
 from freshtide.storage.errors import StorageError
@@ -85,26 +85,15 @@ class History:
         try:
             return deltalog.metadata(self._folder, version)
         except FileNotFoundError:
-            raise MissingEntryError(self._folder, version) from None
+            raise BrokenLogError(self._folder, version, "missing") from None
 
 
-class MissingEntryError(StorageError):
-    """A hole in a log."""
+class BrokenLogError(StorageError):
+    """An entry of a log that is missing, or damaged although others came after it: no crash does that."""
 
-    def __init__(self, folder: Path, version: int) -> None:
+    def __init__(self, folder: Path, version: int, fault: Literal["missing", "damaged"]) -> None:
         super().__init__(
-            f"Entry {version} of the log of '{folder.name}' is missing, {deltalog.commit_path(folder, version)}: "
-            "nobody can tell what it changed.",
-            way_out=WAY_OUT.format(folder=folder),
-        )
-
-
-class TornEntryError(StorageError):
-    """An entry that is cut short although others came after it: no crash does that."""
-
-    def __init__(self, folder: Path, version: int) -> None:
-        super().__init__(
-            f"Entry {version} of the log of '{folder.name}' is damaged, {deltalog.commit_path(folder, version)}: "
+            f"Entry {version} of the log of '{folder.name}' is {fault}, {deltalog.commit_path(folder, version)}: "
             "nobody can tell what it changed.",
             way_out=WAY_OUT.format(folder=folder),
         )

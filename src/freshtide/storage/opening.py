@@ -9,7 +9,7 @@ from deltalake.exceptions import DeltaError
 
 from freshtide.storage import deltalog
 from freshtide.storage.errors import DiskError, StorageError
-from freshtide.storage.history import WAY_OUT, MissingEntryError, TornEntryError
+from freshtide.storage.history import WAY_OUT, BrokenLogError
 
 _UNREADABLE_FEATURES = ("delta.enableDeletionVectors", "delta.columnMapping.mode")
 # How delta-rs, which is written in Rust, ends a message of the operating system; 2 is a file that is not there.
@@ -65,9 +65,9 @@ def _open_without_checkpoints(folder: Path) -> DeltaTable | None:
 def _require_whole(folder: Path, found: deltalog.Listing) -> None:
     """Refuse a log of which a part in the middle is gone. What is torn at its end was never promised to anybody."""
     if (missing := deltalog.missing_entry(found)) is not None:
-        raise MissingEntryError(folder, missing)
+        raise BrokenLogError(folder, missing, "missing")
     if (torn := deltalog.torn_entry(folder, found)) is not None:
-        raise TornEntryError(folder, torn)
+        raise BrokenLogError(folder, torn, "damaged")
 
 
 def _require_disk(folder: Path, error: Exception) -> None:
