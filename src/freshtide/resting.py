@@ -7,8 +7,8 @@ from dataclasses import replace
 from freshtide.catalog import Catalog, RequestKind, RunLock
 from freshtide.core.errors import RunFailedError
 from freshtide.feeds import retry_everywhere, skip_everywhere, verdicts
-from freshtide.observe import Places
 from freshtide.project import Project
+from freshtide.runs import Places
 
 # Tables are rebuilt for these.
 TAKES_A_RUN = (RequestKind.BACKFILL, RequestKind.ACCEPT)

@@ -32,23 +32,23 @@ from freshtide.core.paths import path_fault
 from freshtide.core.staleness import trailing_edge
 from freshtide.flows import Flow, Limits
 from freshtide.flows.policies.mixed import THETA
-from freshtide.observe import FeedHealth, Places, WarehouseStatus, feed_healths, select_tables, warehouse_status
+from freshtide.observe import FeedHealth, WarehouseStatus, feed_healths, select_tables, warehouse_status
 from freshtide.project import (
     Declarations,
     Project,
-    TableKind,
     assemble,
     declare_sql,
     declared_function,
     load_project,
-    parse_query,
     read_feed,
     settings_from,
 )
 from freshtide.resting import TAKES_A_RUN, ask_the_run, do_at_rest, is_run
+from freshtide.runs import Places
 from freshtide.runtime import EngineReport, OutageListener, Workbench, logging_to
 from freshtide.spark import AuditResult, DataFrame, Listener, SparkSession, run_query
 from freshtide.spark.flows import PACK_ROWS, FlowReport, Progress, run_flow
+from freshtide.sql import TableKind, parse_query
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 _SIDES = ("__rejects", "__late")

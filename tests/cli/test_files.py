@@ -7,8 +7,8 @@ from pathlib import Path
 from freshtide.catalog import Catalog
 from freshtide.core.files import FileState
 from freshtide.feeds import admit
-from freshtide.observe import Places
 from freshtide.project import create_starter, load_project
+from freshtide.runs import Places
 from tests.feeds.samples import settled
 
 from .scenarios import Terminal

@@ -9,8 +9,8 @@ import pytest
 from freshtide.catalog import Catalog, TableRow
 from freshtide.core.costs import CostModel
 from freshtide.core.files import FeedFile, FileState
-from freshtide.observe import Places
 from freshtide.project import create_starter, load_project
+from freshtide.runs import Places
 
 from .scenarios import Terminal
 

@@ -10,7 +10,8 @@ import pytest
 
 from freshtide import Warehouse
 from freshtide.demo import Generator, create_demo, feed_live
-from freshtide.observe import predict, staleness_curves, warehouse_model
+from freshtide.observe import staleness_curves
+from freshtide.planning import predict, warehouse_model
 from freshtide.spark import SparkSession
 
 OBSERVED = 45.0

@@ -12,8 +12,9 @@ from freshtide.catalog import Catalog, RunLease, TableRow, UpdateRow, UpdateStat
 from freshtide.clock import SystemClock
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import parse_instant
-from freshtide.observe import Explanation, Places, WarehouseStatus, beginning_of, explain, warehouse_status
+from freshtide.observe import Explanation, WarehouseStatus, explain, warehouse_status
 from freshtide.project import Project, load_project
+from freshtide.runs import Places, beginning_of
 from freshtide.runtime.trace import TraceWriter
 from freshtide.storage import Change, Store, UpdateKind, UpdateRecord
 

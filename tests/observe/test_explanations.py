@@ -12,7 +12,7 @@ from freshtide.core.errors import UnknownTableError
 from freshtide.core.events import DataArrived, Event, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Table
-from freshtide.observe import Places, beginning_of, reach_of, scheduler_from
+from freshtide.runs import Places, beginning_of, reach_of, scheduler_from
 from freshtide.runtime.trace import TraceWriter
 
 from .shop import NOON, Shop, write_project

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from freshtide.core.costs import CostModel
-from freshtide.observe import beginning_of, reach_of
+from freshtide.runs import beginning_of, reach_of
 from freshtide.scheduling import ScheduledTable
 
 from .shop import NOON, Shop, write_project

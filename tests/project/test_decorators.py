@@ -8,7 +8,7 @@ from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
 from freshtide.core.tables import FunctionQuery, Maintenance
 from freshtide.project import Declarations, NoProjectError, collecting, feed, materialized_view, table
-from freshtide.project.functions import fingerprint
+from freshtide.project.tables.functions import fingerprint
 
 from .folder import ProjectFolder
 

@@ -12,8 +12,8 @@ from freshtide.core.tables import (
     Settling,
     TimestampFrom,
 )
-from freshtide.project.feedfile import read_feed
-from freshtide.project.yamlfile import parse_yaml
+from freshtide.project.feeds.feedfile import read_feed
+from freshtide.project.notation.yamlfile import parse_yaml
 
 LEAST = """\
 path: landing/cpu/*.csv

@@ -28,7 +28,7 @@ from freshtide.flows.activities import (
     Union,
     Write,
 )
-from freshtide.project.flowactivities import PARAMETERS
+from freshtide.project.flows.activities import PARAMETERS
 
 from .folder import ProjectFolder
 

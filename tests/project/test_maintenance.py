@@ -6,15 +6,15 @@ import pytest
 
 from freshtide.core.grains import INSTANT, Grain
 from freshtide.core.tables import Emit, Maintenance
-from freshtide.project.maintenance import (
+from freshtide.project.tables.maintenance import (
     MaintenanceError,
     MaintenancePlan,
     SourceFacts,
     opaque_shape,
     plan_maintenance,
 )
-from freshtide.project.shapes import Shape, SourceShape, shape_of
-from freshtide.project.sqltext import parse_query
+from freshtide.sql.shapes import Shape, SourceShape, shape_of
+from freshtide.sql.text import parse_query
 
 APPEND, PARTITIONS, FULL = Maintenance.APPEND, Maintenance.PARTITIONS, Maintenance.FULL
 HOUR, DAY, MINUTE = Grain.of_seconds(3_600), Grain.of_seconds(86_400), Grain.of_seconds(60)

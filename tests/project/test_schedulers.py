@@ -5,8 +5,8 @@ import pytest
 from freshtide import Warehouse
 from freshtide.core.errors import ProjectError
 from freshtide.project import settings_from
-from freshtide.project.settings import read_settings
-from freshtide.project.yamlfile import parse_yaml
+from freshtide.project.notation.yamlfile import parse_yaml
+from freshtide.project.settings.settings import read_settings
 from freshtide.scheduling import (
     ORDERINGS,
     EdfPartitioned,

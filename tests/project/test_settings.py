@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.core.errors import ProjectError
-from freshtide.project.settings import Retry, Settings, read_settings
-from freshtide.project.sizes import SizeError, parse_size
-from freshtide.project.yamlfile import parse_yaml
+from freshtide.project.notation.sizes import SizeError, parse_size
+from freshtide.project.notation.yamlfile import parse_yaml
+from freshtide.project.settings.settings import Retry, Settings, read_settings
 from freshtide.scheduling import Policy
 
 

@@ -4,10 +4,11 @@ import pytest
 
 from freshtide.core.grains import Grain
 from freshtide.core.tables import Emit, Maintenance
-from freshtide.project.declarations import Declarations, DeclaredTable, TableKind
-from freshtide.project.properties import Properties
-from freshtide.project.sqlfile import declare_sql
-from freshtide.project.sqltext import ParsedQuery
+from freshtide.project.declarations import Declarations, DeclaredTable
+from freshtide.project.tables.properties import Properties
+from freshtide.project.tables.sqlfile import declare_sql
+from freshtide.sql import TableKind
+from freshtide.sql.text import ParsedQuery
 
 STATEMENTS = (
     "Statements are CREATE STREAMING TABLE name AS SELECT ... FROM STREAM feed and "

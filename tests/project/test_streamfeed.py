@@ -10,8 +10,8 @@ import pytest
 from freshtide.core.errors import Origin
 from freshtide.core.tables import Feed, FileFormat
 from freshtide.core.updatestreams import GeneratorSource, SocketSource
-from freshtide.project.feedfile import read_feed
-from freshtide.project.yamlfile import parse_yaml
+from freshtide.project.feeds.feedfile import read_feed
+from freshtide.project.notation.yamlfile import parse_yaml
 
 from .folder import ProjectFolder
 

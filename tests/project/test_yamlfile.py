@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from freshtide.core.errors import ProjectError
-from freshtide.project.yamlfile import parse_yaml, read_yaml
+from freshtide.project.notation.yamlfile import parse_yaml, read_yaml
 
 
 def broken(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from freshtide.core.events import DataArrived
-from freshtide.observe import replay_trace, scheduler_from
+from freshtide.runs import replay_trace, scheduler_from
 from freshtide.runtime.trace import TraceWriter
 from freshtide.scheduling import Beginning, Policy, RetryPolicy, ScheduledTable
 

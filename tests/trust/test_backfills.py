@@ -11,8 +11,9 @@ import pytest
 from freshtide.catalog import Catalog, RequestKind, TableRow
 from freshtide.cli.controlling import ask
 from freshtide.core.errors import RunFailedError
-from freshtide.observe import NothingToRebuildError, Places, explain
+from freshtide.observe import explain
 from freshtide.project import load_project
+from freshtide.runs import NothingToRebuildError, Places
 from freshtide.storage import Change, Store, Writer, stored_rows
 from tests.warehouse.shop import Shop
 

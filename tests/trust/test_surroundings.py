@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from freshtide.observe import replay_trace
+from freshtide.runs import replay_trace
 from freshtide.spark import SparkSession
 from tests.trust.runs import Running, running
 from tests.warehouse.shop import Shop

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from freshtide.observe import Places, explain, replay_trace
+from freshtide.observe import explain
+from freshtide.runs import Places, replay_trace
 from freshtide.spark import DataFrame, SparkSession
 from tests.warehouse.shop import Shop
 

@@ -12,7 +12,8 @@ import pytest
 from freshtide import Warehouse
 from freshtide.clock import SystemClock
 from freshtide.demo import Generator, create_demo
-from freshtide.observe import demands_of, promises, staleness_curves
+from freshtide.observe import staleness_curves
+from freshtide.planning import demands_of, promises
 from freshtide.scheduling import Adaptive, adaptive_policy
 from freshtide.spark import SparkSession
 

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from freshtide.observe import Places, replay_trace
-from freshtide.observe.replay import last_beginning
+from freshtide.runs import Places, replay_trace
+from freshtide.runs.replay import last_beginning
 from freshtide.spark import SparkSession
 from tests.warehouse.shop import Shop
 

@@ -16,8 +16,8 @@ from freshtide.cli.findings import Finding
 from freshtide.cli.tablechecks import check_tables
 from freshtide.core.errors import FreshtideError, ProjectError
 from freshtide.core.updatestreams import SocketSource
-from freshtide.observe import Places
 from freshtide.project import Project, find_project, load_project
+from freshtide.runs import Places
 from freshtide.scheduling import scheduler
 
 _OLDEST_PYTHON = (3, 11)

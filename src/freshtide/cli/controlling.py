@@ -12,9 +12,9 @@ from freshtide.catalog import Catalog, RequestKind
 from freshtide.cli.output import JsonOption, console, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.clock import SystemClock
-from freshtide.observe import require_rebuildable
 from freshtide.project import Project
 from freshtide.resting import TAKES_A_RUN, ask_the_run, do_at_rest, is_run
+from freshtide.runs import require_rebuildable
 
 _ANSWER_WITHIN = 30.0
 

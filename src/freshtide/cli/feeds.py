@@ -19,15 +19,8 @@ from freshtide.core.errors import RunFailedError
 from freshtide.core.files import LOADABLE, FileState
 from freshtide.core.instants import format_instant
 from freshtide.feeds import CHANGED, PUT_ASIDE
-from freshtide.observe import (
-    FeedHealth,
-    FeedReport,
-    HealthState,
-    Places,
-    feed_healths,
-    outage_story,
-    warehouse_status,
-)
+from freshtide.observe import FeedHealth, FeedReport, HealthState, feed_healths, outage_story, warehouse_status
+from freshtide.runs import Places
 
 _COLOURS = {
     HealthState.HEALTHY: "green",

@@ -17,8 +17,8 @@ from freshtide.cli.output import JsonOption, console, duration, errors, number_o
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.flows import FlowGraph, Limits
 from freshtide.flows.graph import port_label
-from freshtide.observe import Places
-from freshtide.project.sizes import parse_size
+from freshtide.project.notation.sizes import parse_size
+from freshtide.runs import Places
 
 if TYPE_CHECKING:
     from freshtide.spark.flows import FlowReport

@@ -20,19 +20,18 @@ from freshtide.clock import SystemClock
 from freshtide.core.instants import format_instant, seconds
 from freshtide.observe import (
     FeedHealth,
-    KeptBound,
-    Places,
     RowCount,
     WarehouseStatus,
     count_rows,
     feed_healths,
-    kept_bounds,
     select_tables,
     warehouse_status,
 )
 from freshtide.observe import (
     explain as explained,
 )
+from freshtide.planning import KeptBound, kept_bounds
+from freshtide.runs import Places
 
 if TYPE_CHECKING:
     from freshtide.spark import AuditResult
@@ -154,7 +153,7 @@ def query(
 ) -> None:
     """Run a SELECT over the tables, each pinned at one version."""
     loaded = open_project(project)
-    from freshtide.project import parse_query
+    from freshtide.sql import parse_query
     from freshtide.warehouse import Warehouse
 
     parsed = parse_query(sql)

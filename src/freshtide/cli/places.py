@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from freshtide.catalog import Catalog
-from freshtide.observe import Places
 from freshtide.project import Project, find_project, load_project
+from freshtide.runs import Places
 
 ProjectOption = Annotated[
     Path, typer.Option("--project", "-p", help="A folder of the project.", show_default="this folder")

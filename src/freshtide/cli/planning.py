@@ -15,7 +15,7 @@ from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.cli.trying import CostsOption, SchedulersOption, TracksOption, cost_of, policy_of, track_numbers
 from freshtide.clock import SystemClock
 from freshtide.core.errors import UsageError
-from freshtide.observe import Assurance, Plan, PlannedTable, Work, demands_of, plan_of
+from freshtide.planning import Assurance, Plan, PlannedTable, Work, demands_of, plan_of
 from freshtide.scheduling import Policy
 
 _COLOURS = {Assurance.KEPT: "green", Assurance.CANNOT_BE_KEPT: "red", Assurance.NO_GUARANTEE: "yellow"}

@@ -14,7 +14,7 @@ from freshtide.cli.places import looking_at
 from freshtide.cli.trying import cost_of, policy_of, track_numbers
 from freshtide.core.durations import parse_duration
 from freshtide.core.errors import UsageError
-from freshtide.observe import Prediction, Recommendation, WarehouseModel, predict, recommend, warehouse_model
+from freshtide.planning import Prediction, Recommendation, WarehouseModel, predict, recommend, warehouse_model
 from freshtide.scheduling import Policy
 from freshtide.simulation import Staleness
 

@@ -11,7 +11,7 @@ from freshtide.catalog import RunLock
 from freshtide.cli.output import JsonOption, console, duration, errors, number_of, print_json
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.core.durations import parse_duration
-from freshtide.observe import Places
+from freshtide.runs import Places
 
 
 def register(app: typer.Typer) -> None:

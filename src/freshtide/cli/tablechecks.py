@@ -8,8 +8,8 @@ from freshtide.catalog import Catalog
 from freshtide.cli.findings import Finding
 from freshtide.cli.output import number_of
 from freshtide.core.errors import FreshtideError
-from freshtide.observe import Holding, Loss, LossFinder, Places, holdings
 from freshtide.project import Project
+from freshtide.runs import Holding, Loss, LossFinder, Places, holdings
 from freshtide.storage import Snapshot, Store
 
 

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from freshtide.cli.output import duration
 from freshtide.core.instants import datetime_of
-from freshtide.observe import KeptBound, RowCount, TableReport, WarehouseStatus
+from freshtide.observe import RowCount, TableReport, WarehouseStatus
+from freshtide.planning import KeptBound
 
 _JUSTIFY: dict[str, Literal["left", "right"]] = {
     "Table": "left",

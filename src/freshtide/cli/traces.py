@@ -12,7 +12,7 @@ from rich.markup import escape
 from freshtide.cli.output import JsonOption, console, print_json
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.core.instants import format_instant
-from freshtide.observe import Difference, Places, Replay, replay_trace
+from freshtide.runs import Difference, Places, Replay, replay_trace
 
 app = typer.Typer(help="Work with what the scheduler was told and decided.", no_args_is_help=True)
 

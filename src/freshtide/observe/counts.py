@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from freshtide.catalog import Catalog
 from freshtide.core.tables import SqlQuery
-from freshtide.observe.losses import LossFinder, holdings
 from freshtide.project import Project
+from freshtide.runs import LossFinder, holdings
 from freshtide.storage import Store
 
 

@@ -10,11 +10,10 @@ from freshtide.core.durations import format_duration
 from freshtide.core.instants import format_instant
 from freshtide.observe.health import feed_healths
 from freshtide.observe.outlooks import group_story, outlook_of, prospect_story, queue_story, reservation_story
-from freshtide.observe.places import Places
 from freshtide.observe.reconstruction import scheduler_now
-from freshtide.observe.replay import traced_look
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
 from freshtide.project import Project
+from freshtide.runs import Places, traced_look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

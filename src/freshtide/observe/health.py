@@ -11,9 +11,8 @@ from freshtide.catalog import Catalog
 from freshtide.core.durations import format_duration
 from freshtide.core.health import Ailment, Arrival, Outage, health_at
 from freshtide.core.instants import format_instant
-from freshtide.observe.patterns import FILES_LOOKED_AT
-from freshtide.observe.rhythms import FeedRhythm, rhythm_from
 from freshtide.project import Project
+from freshtide.runs import FILES_LOOKED_AT, FeedRhythm, rhythm_from
 
 
 class HealthState(StrEnum):

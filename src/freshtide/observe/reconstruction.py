@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
 from freshtide.core.events import DataArrived, TimerFired, UpdateFailed
-from freshtide.observe.standing import beginning_of, reach_of, uniform_of
 from freshtide.project import Project
+from freshtide.runs import beginning_of, reach_of, uniform_of
 from freshtide.scheduling import StandingScheduler
 
 _Happening = tuple[float, DataArrived | UpdateRow]

@@ -15,9 +15,8 @@ from freshtide.core.instants import format_instant, micros
 from freshtide.core.staleness import trailing_edge
 from freshtide.core.tables import Table
 from freshtide.observe.health import outage_json
-from freshtide.observe.places import Places
-from freshtide.observe.troubles import Trouble, read_trouble
 from freshtide.project import Project
+from freshtide.runs import Places, Trouble, read_trouble
 
 _TROUBLE = (FileState.QUARANTINED, FileState.REFUSED, FileState.AWAY)
 

@@ -8,20 +8,26 @@ in YAML and Python under flows/.
 writes the project that `freshtide init` begins with. `read_scenario` reads what is to be simulated.
 """
 
-from freshtide.project.adaptivescheduler import not_to_be_kept
 from freshtide.project.assembly import Project, assemble
-from freshtide.project.declarations import Declarations, DeclaredTable, TableKind
-from freshtide.project.decorators import NoProjectError, collecting, declared_function, feed, materialized_view, table
-from freshtide.project.feedfile import read_feed
+from freshtide.project.declarations import Declarations, DeclaredTable
+from freshtide.project.feeds.feedfile import read_feed
 from freshtide.project.loading import PROJECT_FILE, find_project, load_project
-from freshtide.project.properties import Properties
-from freshtide.project.scenario import Scenario, read_scenario
-from freshtide.project.schedulers import parse_scheduler, too_few_tracks
-from freshtide.project.settings import Retry, Settings, settings_from
-from freshtide.project.sizes import SizeError, parse_size
-from freshtide.project.sqlfile import declare_sql
-from freshtide.project.sqltext import SqlSyntaxError, parse_query
+from freshtide.project.notation.sizes import SizeError, parse_size
+from freshtide.project.scenarios.scenario import Scenario, read_scenario
+from freshtide.project.settings.adaptive import not_to_be_kept
+from freshtide.project.settings.schedulers import parse_scheduler, too_few_tracks
+from freshtide.project.settings.settings import Retry, Settings, settings_from
 from freshtide.project.starter import StarterError, create_starter
+from freshtide.project.tables.decorators import (
+    NoProjectError,
+    collecting,
+    declared_function,
+    feed,
+    materialized_view,
+    table,
+)
+from freshtide.project.tables.properties import Properties
+from freshtide.project.tables.sqlfile import declare_sql
 
 __all__ = [
     "PROJECT_FILE",
@@ -34,9 +40,7 @@ __all__ = [
     "Scenario",
     "Settings",
     "SizeError",
-    "SqlSyntaxError",
     "StarterError",
-    "TableKind",
     "assemble",
     "collecting",
     "create_starter",
@@ -47,7 +51,6 @@ __all__ = [
     "load_project",
     "materialized_view",
     "not_to_be_kept",
-    "parse_query",
     "parse_scheduler",
     "parse_size",
     "read_feed",

@@ -10,18 +10,19 @@ from freshtide.core.errors import Origin, Problem, ProjectError
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Feed, Maintenance, Table
 from freshtide.flows import FlowGraph
-from freshtide.project.adaptivescheduler import unknown_tables
-from freshtide.project.basetables import base_table
-from freshtide.project.declarations import Declarations, TableKind
-from freshtide.project.derivedtables import derived_table
-from freshtide.project.flowloads import flow_load_problems, flows_that_load
-from freshtide.project.flowtables import flow_table_problems
-from freshtide.project.groups import group_problems
-from freshtide.project.outputs import BuiltTable, TableError
-from freshtide.project.settings import Settings
-from freshtide.project.sources import ResolvedTable, resolve_sources
-from freshtide.project.streamfeed import shared_addresses
-from freshtide.project.updatetables import latest_view, update_table
+from freshtide.project.declarations import Declarations
+from freshtide.project.feeds.streamfeed import shared_addresses
+from freshtide.project.flows.loads import flow_load_problems, flows_that_load
+from freshtide.project.flows.tables import flow_table_problems
+from freshtide.project.settings.adaptive import unknown_tables
+from freshtide.project.settings.settings import Settings
+from freshtide.project.tables.base import base_table
+from freshtide.project.tables.derived import derived_table
+from freshtide.project.tables.groups import group_problems
+from freshtide.project.tables.latest import latest_view, update_table
+from freshtide.project.tables.outputs import BuiltTable, TableError
+from freshtide.project.tables.sources import ResolvedTable, resolve_sources
+from freshtide.sql import TableKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from freshtide.core.errors import Origin, Problem
 from freshtide.core.tables import Feed, FunctionQuery
 from freshtide.flows import FlowGraph
-from freshtide.project.names import name_fault
-from freshtide.project.properties import Properties
-from freshtide.project.sqltext import ParsedQuery
-
-
-class TableKind(StrEnum):
-    STREAMING_TABLE = "streaming table"
-    MATERIALIZED_VIEW = "materialized view"
+from freshtide.project.notation.names import name_fault
+from freshtide.project.tables.properties import Properties
+from freshtide.sql import ParsedQuery, TableKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

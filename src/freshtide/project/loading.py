@@ -7,15 +7,15 @@ from pathlib import Path
 from freshtide.core.errors import Origin, Problem, ProjectError
 from freshtide.project.assembly import Project, assemble
 from freshtide.project.declarations import Declarations
-from freshtide.project.feedfile import read_feed
-from freshtide.project.flowfolder import FLOWS, FlowFolder
-from freshtide.project.places import relative_name
-from freshtide.project.pythonfile import declare_python
-from freshtide.project.settings import Settings, read_settings
-from freshtide.project.sqlfile import declare_sql
-from freshtide.project.validation import Place
-from freshtide.project.variables import filled_in
-from freshtide.project.yamlfile import YamlFile, read_yaml
+from freshtide.project.feeds.feedfile import read_feed
+from freshtide.project.flows.folder import FLOWS, FlowFolder
+from freshtide.project.notation.filenames import relative_name
+from freshtide.project.notation.validation import Place
+from freshtide.project.notation.variables import filled_in
+from freshtide.project.notation.yamlfile import YamlFile, read_yaml
+from freshtide.project.settings.settings import Settings, read_settings
+from freshtide.project.tables.pythonfile import declare_python
+from freshtide.project.tables.sqlfile import declare_sql
 
 PROJECT_FILE = "freshtide.yml"
 

@@ -18,8 +18,9 @@ from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event
 from freshtide.core.tables import Column
 from freshtide.feeds import FeedSet, holds_odd_lines, holds_times_of_day, landing_folders, nanoseconds, record_lines
-from freshtide.observe import LossFinder, Places, beginning_of, holdings, reach_of, require_tracks, scheduler_from
+from freshtide.planning import require_tracks
 from freshtide.project import Project
+from freshtide.runs import LossFinder, Places, beginning_of, holdings, reach_of, scheduler_from
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine

@@ -29,7 +29,7 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
 from freshtide.core.tables import Feed
 from freshtide.feeds import FeedSet
-from freshtide.observe import require_rebuildable
+from freshtide.runs import require_rebuildable
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
 from freshtide.runtime.backfills import Backfills

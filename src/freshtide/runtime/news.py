@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from freshtide.observe import Trouble, write_trouble
+from freshtide.runs import Trouble, write_trouble
 
 _logger = logging.getLogger(__name__)
 

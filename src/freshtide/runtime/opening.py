@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from freshtide.observe import Places
 from freshtide.project import Project
+from freshtide.runs import Places
 from freshtide.spark import LoadingFlows
 from freshtide.storage import Store
 

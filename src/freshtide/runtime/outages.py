@@ -11,7 +11,7 @@ from freshtide.core.errors import SurroundingsError
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.health import Outage, outage_at
 from freshtide.core.tables import Feed
-from freshtide.observe import FeedRhythm, rhythm_of
+from freshtide.runs import FeedRhythm, rhythm_of
 
 # What is learnt of a feed is learnt anew when twice as many files have come, and from then on every so many.
 _FIRST_LEARNT_AFTER = 4

@@ -13,7 +13,7 @@ from pathlib import Path
 from freshtide.core.commands import Command
 from freshtide.core.events import Event
 from freshtide.core.secrets import redacted
-from freshtide.observe import Reached, beginning_line, continuation_line, decision_line
+from freshtide.runs import Reached, beginning_line, continuation_line, decision_line
 from freshtide.scheduling import Beginning, Reach
 
 LARGEST = 64 * 1024 * 1024

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from freshtide.core.durations import format_duration
 from freshtide.core.errors import RunFailedError, SurroundingsError
 from freshtide.core.events import Event, SurroundingsFailed, SurroundingsMended
-from freshtide.observe import Trouble
+from freshtide.runs import Trouble
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.scheduling import RetryPolicy
 

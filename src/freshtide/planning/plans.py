@@ -1,0 +1,245 @@
+"""What a run would do now, and what can be promised to the tables: the plan is data.
+
+Nothing is registered or changed by planning: folders are listed, the catalog is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from freshtide.catalog import Catalog, TableRow
+from freshtide.core.cuts import Cuts
+from freshtide.core.definitions import fingerprints
+from freshtide.core.files import FileState
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Feed, Table
+from freshtide.feeds import FolderWatcher, SettledFile
+from freshtide.observe import is_behind
+from freshtide.planning.bounds import Demand
+from freshtide.planning.demands import Demands
+from freshtide.planning.promises import Assurance, Promise, promises
+from freshtide.planning.remedies import Remedy, remedies
+from freshtide.project import Project
+from freshtide.scheduling import Policy
+
+
+class Work(StrEnum):
+    """What a run would do with a table."""
+
+    LOAD = "load"
+    BACKFILL = "backfill"
+    CATCH_UP = "catch up"
+    NOTHING = "nothing"
+    LEFT_OUT = "left out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Files that a table would load."""
+
+    registered: int = 0
+    unseen: int = 0
+    """In the folders, and not looked into yet: some may turn out to be duplicates or unreadable."""
+    bytes: int = 0
+    rows: int = 0
+    """Of an update table: single rows in its queue."""
+
+    @property
+    def files(self) -> int:
+        return self.registered + self.unseen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTable:
+    """A table, what would be done with it, and what it can rely on."""
+
+    table: Table
+    level: int
+    work: Work
+    why: str
+    waiting: Waiting
+    utilisation: float | None
+    """The share of a track that its updates keep busy on average; None for a table that does not take part."""
+    cost_known_by: str | None
+    promise: Promise | None
+    remedy: Remedy | None
+
+    @property
+    def breaks_target(self) -> bool:
+        return self.promise is not None and self.promise.verdict is Assurance.CANNOT_BE_KEPT
+
+    def as_json(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "name": self.table.name,
+            "kind": "base" if self.table.is_base else "derived",
+            "feed": self.table.feed,
+            "sources": list(self.table.sources),
+            "level": self.level,
+            "period": self.table.period,
+            "target_lag": self.table.target_lag,
+            "work": str(self.work),
+            "why": self.why,
+            "utilisation": self.utilisation,
+            "cost_known_by": self.cost_known_by,
+            "promise": None if self.promise is None else self.promise.as_json(),
+            "remedy": None if self.remedy is None else self.remedy.as_json(),
+        }
+        if self.table.is_base:
+            waiting = self.waiting
+            shown["files"] = {"registered": waiting.registered, "unseen": waiting.unseen, "bytes": waiting.bytes}
+        return shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All tables, sources first."""
+
+    name: str
+    tracks: int
+    tables: tuple[PlannedTable, ...]
+    faults: tuple[str, ...] = ()
+    """What kept folders from being looked at."""
+
+    @property
+    def utilisation(self) -> float:
+        """How many tracks the tables keep busy on average."""
+        return sum(table.utilisation or 0.0 for table in self.tables)
+
+    @property
+    def breaks_target(self) -> bool:
+        return any(table.breaks_target for table in self.tables)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "tracks": self.tracks,
+            "utilisation": self.utilisation,
+            "kept": not self.breaks_target,
+            "tables": [table.as_json() for table in self.tables],
+            "faults": list(self.faults),
+        }
+
+
+def plan_of(project: Project, catalog: Catalog, now: float, *, demands: Demands, policy: Policy, tracks: int) -> Plan:
+    """What a run would find to do, and what this scheduler could promise on so many tracks."""
+    graph = project.graph
+    rows = catalog.tables.all()
+    unseen, faults = _unseen(project, catalog, now)
+    residents = {name: stream.residents for name, stream in catalog.streams.all().items()}
+    waiting = {
+        table.name: replace(
+            _waiting(table, table.name in rows, catalog, unseen[table.feed]), rows=residents.get(table.name, 0)
+        )
+        for table in graph.values()
+        if table.feed is not None
+    }
+    work = _Work(project, rows, waiting, set(demands.left_out)).of_all()
+    promised, mended = promises(demands.units, policy, tracks), remedies(demands.units, policy, tracks)
+    by_unit = {demand.unit: demand for demand in demands.units}
+    tables = []
+    for table in graph.values():
+        demand = by_unit.get(graph.units.of(table.name))
+        kind, why = work[table.name]
+        tables.append(
+            PlannedTable(
+                table=table,
+                level=graph.level(table.name),
+                work=kind,
+                why=why,
+                waiting=waiting.get(table.name, Waiting()),
+                utilisation=None if demand is None else _share(demand),
+                cost_known_by=None if demand is None else demand.known_by,
+                promise=promised.get(table.name),
+                remedy=mended.get(table.name),
+            )
+        )
+    return Plan(name=project.settings.name, tracks=tracks, tables=tuple(tables), faults=faults)
+
+
+def _share(demand: Demand) -> float:
+    return demand.utilisation / len(demand.target_lags)
+
+
+def _unseen(project: Project, catalog: Catalog, now: float) -> tuple[dict[str, dict[str, int]], tuple[str, ...]]:
+    """By feed the paths and sizes of files that no run has seen as they are now, and what could not be looked at."""
+    found: dict[str, dict[str, int]] = {}
+    faults: list[str] = []
+    for feed in project.feeds.values():
+        if feed.stream is not None:
+            found[feed.name] = {}
+            continue
+        watcher = FolderWatcher(feed, project.root, known=catalog.files.known_paths(feed.name))
+        found[feed.name] = {file.path: file.size for file in _settled(watcher, feed, now)}
+        faults += [problem.message for problem in watcher.problems]
+    return found, tuple(faults)
+
+
+def _settled(watcher: FolderWatcher, feed: Feed, now: float) -> list[SettledFile]:
+    # The second look is as late as a run's would be: what is being written now will be there by then.
+    looks = (now, now + feed.settling.quiet)
+    return [file for moment in looks for file in watcher.poll(moment) if not file.is_punctuation]
+
+
+def _waiting(table: Table, is_known: bool, catalog: Catalog, unseen: Mapping[str, int]) -> Waiting:
+    # A table that no run has seen yet loads what its feed has brought before.
+    registered = (
+        catalog.files.pending(table.name) if is_known else catalog.files.in_state(FileState.READY, feed=table.feed)
+    )
+    data = [file for file in registered if file.state is FileState.READY]
+    return Waiting(
+        registered=len(data),
+        unseen=len(unseen),
+        bytes=sum(file.size for file in data if file.size > 0) + sum(unseen.values()),
+    )
+
+
+class _Work:
+    """What there is to do with each table, sources first."""
+
+    def __init__(
+        self, project: Project, rows: Mapping[str, TableRow], waiting: Mapping[str, Waiting], left_out: set[str]
+    ) -> None:
+        self._graph: TableGraph = project.graph
+        self._rows, self._waiting, self._left_out = rows, waiting, left_out
+        self._definitions = fingerprints(project.graph)
+        self._cuts = Cuts(project.graph)
+
+    def of_all(self) -> dict[str, tuple[Work, str]]:
+        found: dict[str, tuple[Work, str]] = {}
+        for table in self._graph.values():
+            found[table.name] = self._of(table, [source for source in table.sources if _moves(found[source][0])])
+        return found
+
+    def _of(self, table: Table, moving: list[str]) -> tuple[Work, str]:
+        row = self._rows.get(table.name)
+        if table.name in self._left_out:
+            status = "active" if row is None else row.status
+            return Work.LEFT_OUT, f"it is {status}" if status != "active" else "a source of it is left out"
+        if table.is_base:
+            return _loading(table, self._waiting[table.name])
+        if row is None or row.freshness is None:
+            has_data = moving or all(
+                name in self._rows and self._rows[name].freshness is not None for name in table.sources
+            )
+            return (Work.BACKFILL, "never computed") if has_data else (Work.NOTHING, "no data yet")
+        if row.definition not in {None, self._definitions[table.name]}:
+            return Work.BACKFILL, "its definition has changed"
+        safe = {name: known.safe for name, known in self._rows.items()}
+        if moving or is_behind(table, row.freshness, safe, self._cuts):
+            return Work.CATCH_UP, "its sources have moved on" if not moving else f"after {', '.join(moving)}"
+        return Work.NOTHING, "it has caught up"
+
+
+def _loading(table: Table, waiting: Waiting) -> tuple[Work, str]:
+    if waiting.files:
+        return Work.LOAD, f"{waiting.files} files wait"
+    if waiting.rows:
+        return Work.LOAD, f"{waiting.rows} rows wait"
+    return Work.NOTHING, "no file waits" if table.updates is None else "no update waits"
+
+
+def _moves(work: Work) -> bool:
+    return work in {Work.LOAD, Work.BACKFILL, Work.CATCH_UP}

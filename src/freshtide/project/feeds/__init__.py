@@ -1,0 +1,1 @@
+"""Feeds as users write them: in feeds/*.yml, or as keyword arguments in Python."""

@@ -1,0 +1,261 @@
+"""Feeds as users write them, in feeds/*.yml or as keyword arguments, to core Feeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from freshtide.core.durations import format_duration, parse_duration
+from freshtide.core.errors import DurationError, FreshtideError, Problem, TimestampError
+from freshtide.core.instants import micros_of, parse_instant, seconds
+from freshtide.core.tables import (
+    FUTURE_LIMIT,
+    Column,
+    Duplicates,
+    Feed,
+    FileFormat,
+    SchemaChange,
+    Settling,
+    TimestampFrom,
+)
+from freshtide.feeds import NamePatternError, TimeFormatError, check_feed
+from freshtide.project.feeds.columns import read_schema
+from freshtide.project.feeds.streamfeed import is_stream, read_stream
+from freshtide.project.feeds.timecolumns import find_time_column
+from freshtide.project.notation.names import name_fault
+from freshtide.project.notation.sizes import parse_size
+from freshtide.project.notation.validation import (
+    Duration,
+    FutureLimit,
+    LocalPath,
+    Place,
+    PositiveDuration,
+    Written,
+    check,
+    chosen,
+    local_path,
+    plain,
+    understood,
+    wrong,
+)
+
+_FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
+_CSV_ONLY = ("header", "delimiter", "quote", "escape", "null_value", "multiline")
+
+
+def read_feed(values: object, place: Place, *, default_name: str | None = None) -> tuple[Feed | None, list[Problem]]:
+    """The feed, or None and everything that is wrong with it."""
+    if is_stream(values):
+        return read_stream(values, place, default_name=default_name, of_files=_WrittenFeed.model_fields)
+    written, problems = check(_WrittenFeed, values, place)
+    columns: tuple[Column, ...] = ()
+    if isinstance(values, Mapping) and "schema" in values:
+        columns, schema_problems = read_schema(values["schema"], place)
+        problems += schema_problems
+    name = written.name or default_name if written else None
+    if written is None or not name:
+        return None, problems or [_at(place, "name", "'name' is missing.", "Give the feed a name.")]
+    if misnamed := name_fault(name):
+        problems.append(_at(place, "name", *misnamed))
+    time_column, time_problems = find_time_column(written.time_column, columns, written.time_format, place)
+    problems += time_problems + _misplaced_options(written, place) + _rhythm_problems(written, place)
+    if problems:
+        return None, problems
+    feed = _feed(written, name, columns, time_column, place)
+    fault = _unsatisfiable(feed, place)
+    return (feed, []) if fault is None else (None, [fault])
+
+
+def _unsatisfiable(feed: Feed, place: Place) -> Problem | None:
+    """What no file of the feed could ever satisfy."""
+    try:
+        check_feed(feed)
+    except FreshtideError as error:
+        keys = {NamePatternError: "timestamp", TimeFormatError: "time_format"}
+        return _at(place, keys.get(type(error), "name"), error.message, error.way_out or "")
+    return None
+
+
+def _feed(written: _WrittenFeed, name: str, columns: tuple[Column, ...], time_column: str, place: Place) -> Feed:
+    timestamp_from, name_pattern = written.timestamp
+    return Feed(
+        name=name,
+        path=written.path,
+        format=written.format,
+        schema=columns,
+        time_column=time_column,
+        time_format=written.time_format,
+        timestamp_from=timestamp_from,
+        name_pattern=name_pattern,
+        settling=written.settle,
+        lateness=written.lateness,
+        punctuation=written.punctuation,
+        future_limit=written.future_limit,
+        period=written.period,
+        phase=written.phase,
+        jitter=written.jitter,
+        timestamp_jitter=written.timestamp_jitter,
+        duplicates=written.duplicates,
+        on_schema_change=written.on_schema_change,
+        follow_links=written.follow_links,
+        max_size=written.max_size,
+        max_rows=written.max_rows,
+        header=written.header,
+        delimiter=written.delimiter,
+        quote=written.quote,
+        escape=written.escape,
+        multiline=written.multiline,
+        encoding=written.encoding,
+        null_value=written.null_value,
+        origin=place(()),
+    )
+
+
+def _misplaced_options(written: _WrittenFeed, place: Place) -> list[Problem]:
+    if written.format is FileFormat.CSV:
+        return []
+    return [
+        _at(place, key, f"'{key}' is for CSV files, and this feed's format is {written.format}.", "Take it out.")
+        for key in _CSV_ONLY
+        if key in written.model_fields_set
+    ]
+
+
+def _rhythm_problems(written: _WrittenFeed, place: Place) -> list[Problem]:
+    """Phase and jitter say where in a period files come, so they need one and have to fit into it."""
+    if written.period is None:
+        return [
+            _at(
+                place,
+                key,
+                f"'{key}' says when in its period a file comes, and there is no 'period'.",
+                "Declare it too.",
+            )
+            for key in ("phase", "jitter")
+            if getattr(written, key) is not None
+        ]
+    if written.jitter is not None and written.jitter > written.period:
+        long, period = format_duration(written.jitter), format_duration(written.period)
+        message = f"The jitter of {long} is longer than the period of {period}."
+        return [_at(place, "jitter", message, f"Write at most {period}: then a file may come at any time.")]
+    return []
+
+
+def _at(place: Place, key: str, message: str, way_out: str) -> Problem:
+    return Problem(message=message, origin=place((key,)), way_out=way_out)
+
+
+def _format(value: object) -> FileFormat:
+    return FileFormat(_FORMATS[chosen(value, tuple(_FORMATS), "a format")])
+
+
+def _timestamp(value: object) -> tuple[TimestampFrom, str | None]:
+    if isinstance(value, Mapping) and list(value) == ["name"] and isinstance(value["name"], str):
+        return TimestampFrom.NAME, _name_pattern(value["name"])
+    if isinstance(value, str) and value in ("content", "modified"):
+        return TimestampFrom(value), None
+    raise wrong(
+        "'timestamp' says where the time stamp of a file comes from.",
+        way_out='Write content, modified or {name: "cpu_%Y%m%d%H%M.csv"}.',
+    )
+
+
+def _name_pattern(pattern: str) -> str:
+    codes = re.findall(r"%(.?)", pattern.replace("%%", ""))
+    if not codes:
+        raise wrong(
+            f"The file name pattern '{pattern}' holds no time.",
+            way_out="Put strptime codes where the file names have the time, like cpu_%Y%m%d%H%M.csv.",
+        )
+    return pattern
+
+
+def _settling(value: object) -> Settling:
+    if isinstance(value, Mapping):
+        marker = value.get("marker")
+        if list(value) != ["marker"] or not isinstance(marker, str) or "{name}" not in marker or "/" in marker:
+            raise wrong(
+                "A marker is a file name that holds {name}, the name of the file it stands for.",
+                way_out='Write {marker: "{name}.done"}.',
+            )
+        return Settling(marker=marker)
+    if value == "renamed":
+        return Settling(quiet=0.0)
+    return Settling(quiet=understood(parse_duration, plain(value, "a duration, renamed or {marker: ...}")))
+
+
+def _phase(value: object) -> float:
+    """An instant. A duration is one too: it counts from the epoch, as full hours and UTC days do."""
+    if isinstance(value, datetime):
+        return seconds(micros_of(value))
+    if isinstance(value, date):
+        return seconds(micros_of(datetime.combine(value, time(), tzinfo=UTC)))
+    text = plain(value, "a duration or a time stamp")
+    for read in (parse_duration, lambda written: parse_instant(str(written))):
+        try:
+            return read(text)
+        except (DurationError, TimestampError):
+            continue
+    raise wrong(
+        f"'{text}' is neither a duration nor a time stamp.",
+        way_out="Write 5m for five minutes into each period, or the moment of any file, like 2026-05-01T06:00:00Z.",
+    )
+
+
+def _size(value: object) -> Any:
+    return understood(parse_size, plain(value, "a size"))
+
+
+def _path(value: Any) -> Any:
+    if isinstance(value, str) and not value.strip():
+        raise wrong("'path' is empty.", way_out="Write a folder with a pattern, like landing/cpu/*.csv.")
+    return local_path(value)
+
+
+def _delimiter(value: Any) -> Any:
+    if value == "":
+        raise wrong("'delimiter' is empty.", way_out='Write the character, like ";" or "\\t".')
+    return value
+
+
+class _WrittenFeed(Written):
+    name: str | None = None
+    path: Annotated[str, BeforeValidator(_path)]
+    format: Annotated[FileFormat, BeforeValidator(_format)]
+    # Read apart, column by column; the alias keeps clear of pydantic's own `schema`.
+    columns: Any = Field(alias="schema")
+    time_column: str
+    time_format: str | None = None
+    timestamp: Annotated[tuple[TimestampFrom, str | None], BeforeValidator(_timestamp)] = (
+        TimestampFrom.CONTENT,
+        None,
+    )
+    settle: Annotated[Settling, BeforeValidator(_settling)] = Settling()
+    lateness: Duration | None = None
+    punctuation: LocalPath | None = None
+    future_limit: FutureLimit = FUTURE_LIMIT
+    period: PositiveDuration | None = None
+    phase: Annotated[float | None, BeforeValidator(_phase)] = None
+    jitter: Duration | None = None
+    timestamp_jitter: Duration | None = None
+    duplicates: Annotated[
+        Duplicates, BeforeValidator(lambda value: Duplicates(chosen(value, tuple(Duplicates), "skip or load")))
+    ] = Duplicates.SKIP
+    on_schema_change: Annotated[
+        SchemaChange,
+        BeforeValidator(lambda value: SchemaChange(chosen(value, tuple(SchemaChange), "fail or evolve"))),
+    ] = SchemaChange.FAIL
+    follow_links: bool = False
+    max_size: Annotated[int | None, BeforeValidator(_size)] = None
+    max_rows: Annotated[int | None, Field(gt=0)] = None
+    header: bool = True
+    delimiter: Annotated[str, BeforeValidator(_delimiter)] = ","
+    quote: str = '"'
+    escape: str = '"'
+    multiline: bool = False
+    encoding: str = "utf-8"
+    null_value: str = ""

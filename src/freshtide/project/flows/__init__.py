@@ -1,0 +1,1 @@
+"""ETL flows as users write them in flows/, and how they fit together with tables and feeds."""

@@ -1,0 +1,1 @@
+"""Scenarios: warehouses that are only simulated, each in a YAML file."""

@@ -1,0 +1,50 @@
+"""What a run begins with and leaves behind: for the run itself, and for those who look on from other processes.
+
+Where a project keeps what (`places`), what its scheduler starts from (`beginning`) and in which rhythm its feeds come
+(`rhythms`), the trace of what was decided, trouble that it waits for, what belongs to each table and what of that is
+lost. Nothing here runs anything, and nothing reports to users: that is `runtime` and `observe`.
+"""
+
+from freshtide.runs.beginning import beginning_of, reach_of, scheduler_from, uniform_of
+from freshtide.runs.losses import Holding, Loss, LossFinder, holdings
+from freshtide.runs.patterns import FILES_LOOKED_AT, ArrivalPattern, arrival_pattern
+from freshtide.runs.places import Places
+from freshtide.runs.rebuilding import NothingToRebuildError, require_rebuildable
+from freshtide.runs.replay import Difference, Replay, TraceError, last_beginning, replay_trace, traced_look
+from freshtide.runs.rhythms import FeedRhythm, KnownBy, rhythm_from, rhythm_of
+from freshtide.runs.traces import Reached, beginning_line, continuation_line, decision_line
+from freshtide.runs.troubles import Trouble, read_trouble, write_trouble
+
+__all__ = [
+    "FILES_LOOKED_AT",
+    "ArrivalPattern",
+    "Difference",
+    "FeedRhythm",
+    "Holding",
+    "KnownBy",
+    "Loss",
+    "LossFinder",
+    "NothingToRebuildError",
+    "Places",
+    "Reached",
+    "Replay",
+    "TraceError",
+    "Trouble",
+    "arrival_pattern",
+    "beginning_line",
+    "beginning_of",
+    "continuation_line",
+    "decision_line",
+    "holdings",
+    "last_beginning",
+    "reach_of",
+    "read_trouble",
+    "replay_trace",
+    "require_rebuildable",
+    "rhythm_from",
+    "rhythm_of",
+    "scheduler_from",
+    "traced_look",
+    "uniform_of",
+    "write_trouble",
+]

@@ -1,0 +1,184 @@
+"""Replaying a trace: a fresh scheduler is told the same and must answer the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from freshtide.core.errors import UsageError
+from freshtide.runs.beginning import scheduler_from
+from freshtide.runs.traces import Continuation, TracedDecision, TraceLine, read_line, written_commands
+from freshtide.scheduling import Beginning, Scheduler, TableView
+
+_BEGINS = b'{"begins":'
+
+
+class TraceError(UsageError):
+    """A file that is no trace, or not all of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A decision that came out differently."""
+
+    file: str
+    line: int
+    now: float
+    recorded: list[Any]
+    replayed: list[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What came of a replay; it ends at the first difference."""
+
+    runs: int
+    decisions: int
+    skipped: int = 0
+    """Decisions of a run whose beginning is in a file that is no longer kept."""
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    file: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def replay_trace(path: Path) -> Replay:
+    """Replay a trace file, from the beginning of its first run on, even if that is in a file before it."""
+    player: _Player | None = None
+    runs = decisions = skipped = 0
+    for place, said in _lines(path):
+        if isinstance(said, Beginning):
+            player = _Player(said)
+            runs += 1
+        elif isinstance(said, TracedDecision):
+            if player is None:
+                skipped += 1
+                continue
+            decisions += 1
+            replayed = player.decide(said, place)
+            if replayed != said.commands:
+                difference = Difference(
+                    file=str(place.file), line=place.line, now=said.now, recorded=said.commands, replayed=replayed
+                )
+                return Replay(runs=runs, decisions=decisions, skipped=skipped, difference=difference)
+    if not runs:
+        raise TraceError(f"{path} holds no beginning of a run, so there is nothing to replay it from.")
+    return Replay(runs=runs, decisions=decisions, skipped=skipped)
+
+
+def traced_look(path: Path, table: str) -> TableView | None:
+    """How a table stood with the scheduler after the last decision of the last run in a trace file.
+
+    None where that cannot be told: there is no such trace, or the run began in a file before this one.
+    """
+    beginning, *others = _last_run(path) or [""]
+    try:
+        begun = _read(beginning, _Place(path, 1))
+        if not isinstance(begun, Beginning) or all(known.name != table for known in begun.tables):
+            return None
+        player = _Player(begun)
+        for number, text in enumerate(others, start=2):
+            decision = _read(text, _Place(path, number))
+            if isinstance(decision, TracedDecision):
+                player.decide(decision, _Place(path, number))
+    except TraceError:
+        return None
+    return player.scheduler.look(table)
+
+
+def last_beginning(path: Path) -> Beginning | None:
+    """What the last run in a trace file started from; None if that is not in this file."""
+    lines = _last_run(path)
+    try:
+        begun = _read(lines[0], _Place(path, 1)) if lines else None
+    except TraceError:
+        return None
+    return begun if isinstance(begun, Beginning) else None
+
+
+def _last_run(path: Path) -> list[str]:
+    """The whole lines of the last run that begins in a file."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return []
+    # Within a line quotes are escaped, so that nothing else looks like this.
+    begun = text.rfind(_BEGINS)
+    whole = text.rfind(b"\n") + 1
+    return [] if begun < 0 else text[begun:whole].decode("utf-8", errors="replace").splitlines()
+
+
+class _Player:
+    """A scheduler that asks the trace where the live one asked its project."""
+
+    def __init__(self, beginning: Beginning) -> None:
+        self._reached: Mapping[tuple[str, float], float | None] = {}
+        self.scheduler: Scheduler = scheduler_from(beginning, self._reach)
+
+    def decide(self, traced: TracedDecision, place: _Place) -> list[Any]:
+        self._reached = traced.reached
+        try:
+            commands = self.scheduler.handle(traced.events, traced.now)
+        except (KeyError, AssertionError) as error:
+            raise TraceError(f"{place}: the events do not follow from what came before: {error}.") from error
+        # Through JSON and back, as what was recorded has been.
+        replayed: list[Any] = json.loads(json.dumps(written_commands(commands)))
+        return replayed
+
+    def _reach(self, table: str, cut: float) -> float | None:
+        return self._reached.get((table, cut), cut)
+
+
+def _lines(path: Path) -> Iterator[tuple[_Place, TraceLine]]:
+    """The lines of a trace in order, those of the files that it continues first."""
+    for file in _chain(path):
+        for place, text in _texts(file):
+            said = _read(text, place)
+            if not isinstance(said, Continuation):
+                yield place, said
+
+
+def _chain(path: Path) -> list[Path]:
+    """The file and those that it goes on from, oldest first, as far as they are still there."""
+    chain = [path]
+    while True:
+        first = next(_texts(chain[0]), None)
+        if first is None:
+            return chain
+        said = _read(first[1], first[0])
+        if not isinstance(said, Continuation):
+            return chain
+        before = chain[0].with_name(said.predecessor)
+        if not before.exists() or before in chain:
+            return chain
+        chain.insert(0, before)
+
+
+def _texts(path: Path) -> Iterator[tuple[_Place, str]]:
+    """The whole lines of a file; one that has no end yet is still being written."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.endswith("\n"):
+                    yield _Place(path, number), line
+    except FileNotFoundError as error:
+        raise TraceError(f"There is no trace {path}.", way_out="`freshtide run` writes one.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise TraceError(f"{path} cannot be read: {error}.") from error
+
+
+def _read(text: str, place: _Place) -> TraceLine:
+    try:
+        return read_line(text)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        reason = f"{error.args[0]!r} is missing or unknown" if isinstance(error, KeyError) else str(error)
+        raise TraceError(f"{place}: this is no line of a trace: {reason}.") from error

@@ -1,0 +1,1 @@
+"""Tests of planning: what is promised and predicted, from a real catalog and project."""

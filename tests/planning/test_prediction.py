@@ -1,0 +1,193 @@
+"""What a project's history says about its future: arrivals, contention, staleness, and which scheduler to take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from freshtide.core.costs import CostModel
+from freshtide.planning import Prediction, predict, recommend, warehouse_model
+from freshtide.planning.contention import at_once, learnt_contention
+from freshtide.runs.patterns import arrival_pattern
+from freshtide.scheduling import EdfPartitioned, GlobalAllocation, Policy
+from tests.observe.shop import NOON, Shop
+
+MINUTE, HOUR = 60.0, 3600.0
+HORIZON = 100 * HOUR
+
+
+def takes(seconds: float) -> CostModel:
+    return CostModel.learnt_from([(5 * MINUTE, seconds)] * 5)
+
+
+def delivers(shop: Shop, name: str, period: float, delay: float, *, files: int = 10) -> None:
+    """So many files, each registered so long after its time stamp."""
+    for number in range(files):
+        stamp = (number - files) * period
+        shop.arrives(name, f"{name}{number}.csv", stamp, at=stamp + delay)
+
+
+def costs(shop: Shop, seconds: float, *names: str) -> None:
+    for name in names or shop.project.graph:
+        shop.is_fresh(name, 0.0, cost=takes(seconds))
+
+
+def predicted(shop: Shop, policy: Policy | None = None, *, tracks: int = 4) -> Prediction:
+    return predict(
+        warehouse_model(shop.project, shop.catalog), policy or Policy(), tracks=tracks, horizon=HORIZON, scheduler="it"
+    )
+
+
+def test_arrivals_are_expected_as_they_came(shop: Shop) -> None:
+    delivers(shop, "orders", 4 * MINUTE, 3.0)
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=0.1)
+    assert pattern.learnt
+    assert pattern.period == pytest.approx(4 * MINUTE)
+    assert pattern.delay == pytest.approx(3.0)
+
+
+def test_without_history_arrivals_are_expected_as_declared(shop: Shop) -> None:
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=0.2)
+    assert not pattern.learnt
+    assert pattern.period == 5 * MINUTE
+    assert pattern.delay == pytest.approx(1.0 + 0.1), "a file settles for a second and is found half a poll later"
+
+
+def test_what_piled_up_while_nothing_ran_says_nothing_about_the_feed(shop: Shop) -> None:
+    for number in range(50):
+        shop.arrives("orders", f"old{number}.csv", -20 * HOUR + number * 5 * MINUTE, at=-1 * HOUR)
+    delivers(shop, "orders", 5 * MINUTE, 2.0)
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=0.1)
+    assert pattern.period == pytest.approx(5 * MINUTE)
+    assert pattern.delay == pytest.approx(2.0)
+
+
+def test_irregular_arrivals_stay_irregular(shop: Shop) -> None:
+    stamp = 0.0
+    for number in range(40):
+        stamp += MINUTE if number % 2 else 3 * MINUTE
+        shop.arrives("orders", f"{number}.csv", stamp, at=stamp + number % 3)
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=0.1)
+    assert set(pattern.gaps) == {MINUTE, 3 * MINUTE}
+    assert set(pattern.delays) == {0.0, 1.0, 2.0}
+
+
+def test_spans_are_counted_while_they_overlap() -> None:
+    assert at_once([(0, 4), (2, 4), (10, 11), (5, 5)]) == [1.5, 2.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("beside", "growth"), [(10.0, 0.0), (15.0, 0.5), (20.0, 1.0)])
+def test_updates_that_take_longer_beside_others_are_noticed(shop: Shop, beside: float, growth: float) -> None:
+    """Alone an update takes 10 seconds; beside another both take `beside`."""
+    for number in range(200):
+        start = 100.0 * number
+        for name in ("orders", "clicks") if number % 2 else ("orders",) if number % 4 else ("clicks",):
+            took = beside if number % 2 else 10.0
+            update = shop.runs(name, since=start, from_freshness=1.0)
+            shop.catalog.updates.finish(update, at=NOON + start + took, freshness=2.0, rows=1)
+    found = learnt_contention(shop.catalog)
+    assert found.growth == pytest.approx(growth, abs=0.1)
+    assert found.factor(found.usual) == pytest.approx(1.0)
+    assert found.factor(1.0) == pytest.approx(1.0 / (1.0 + growth * (found.usual - 1.0)), rel=0.1)
+
+
+def test_a_base_table_is_as_stale_as_period_delay_and_update_make_it(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    costs(shop, 10.0)
+    result = predicted(shop).result
+    assert result is not None
+    assert result.staleness["orders"].maximum == pytest.approx(5 * MINUTE + 13.0)
+    assert result.staleness["orders"].mean == pytest.approx(2.5 * MINUTE + 13.0, rel=0.01)
+
+
+def test_a_view_follows_its_slowest_source_and_closed_buckets_close_at_the_full_hour(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    delivers(shop, "clicks", HOUR, 3.0)
+    costs(shop, 10.0)
+    result = predicted(shop).result
+    assert result is not None
+    assert result.staleness["sales"].maximum == pytest.approx(HOUR + 23.0, abs=12.0)
+    # The last order before the full hour is stamped just then; a bucket is over when the one after it comes.
+    assert result.staleness["hourly"].mean > 0.5 * HOUR
+    assert result.staleness["hourly"].updates == pytest.approx(HORIZON / HOUR, abs=2)
+
+
+def test_late_data_holds_views_back(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    delivers(shop, "clicks", HOUR, 3.0)
+    costs(shop, 10.0)
+    model = warehouse_model(shop.project, shop.catalog)
+    late = {**model.tables, "clicks": replace(model.tables["clicks"], lateness=10 * MINUTE)}
+    on_time, held_back = (
+        predict(replace(model, tables=tables), Policy(), tracks=4, horizon=HORIZON).result
+        for tables in (model.tables, late)
+    )
+    assert on_time is not None
+    assert held_back is not None
+    more = held_back.staleness["sales"].mean - on_time.staleness["sales"].mean
+    assert more == pytest.approx(10 * MINUTE, rel=0.05)
+
+
+def test_paused_tables_and_their_dependents_are_left_out(shop: Shop) -> None:
+    shop.is_fresh("clicks", 0.0, status="paused")
+    model = warehouse_model(shop.project, shop.catalog)
+    assert set(model.left_out) == {"clicks", "sales", "large_sales"}
+    assert set(model.tables) == {"orders", "hourly"}
+
+
+def test_the_fewest_tracks_that_keep_every_target_lag_are_recommended(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    delivers(shop, "clicks", 10 * MINUTE, 3.0)
+    # On one track, orders may have to wait four minutes: 5 + 4 + 4 are more than their target lag of ten.
+    costs(shop, 4 * MINUTE)
+    model = warehouse_model(shop.project, shop.catalog)
+    predictions = [
+        predict(model, policy, tracks=tracks, horizon=HORIZON, scheduler=name)
+        for name, policy in {"fifo": Policy(ordering="fifo"), "max-benefit": Policy()}.items()
+        for tracks in (1, 2, 3, 8)
+    ]
+    advice = recommend(model, predictions, horizon=HORIZON, seed=0)
+    assert advice is not None
+    keeping = [p for p in predictions if p.keeps_all]
+    assert advice.best.keeps_all
+    assert advice.best.tracks == min(p.tracks for p in keeping) > 1
+    assert "Every target lag is kept with" in advice.sentences[0]
+    assert not advice.obstacles
+
+
+def test_a_target_that_nothing_keeps_is_explained_by_what_stands_in_its_way(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    delivers(shop, "clicks", HOUR, 3.0)
+    costs(shop, 10.0)
+    model = warehouse_model(shop.project, shop.catalog)
+    advice = recommend(model, [predicted(shop)], horizon=HORIZON, seed=0)
+    assert advice is not None
+    (obstacle,) = advice.obstacles
+    assert obstacle.table == "sales"
+    assert "its source 'clicks' gets up to 1h stale" in obstacle.why
+    assert advice.best.broken == ("sales",)
+
+
+def test_an_update_too_slow_for_its_target_is_explained_by_its_cost(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    costs(shop, 10.0)
+    costs(shop, 6 * MINUTE, "orders")
+    advice = recommend(warehouse_model(shop.project, shop.catalog), [predicted(shop)], horizon=HORIZON, seed=0)
+    assert advice is not None
+    (orders,) = (obstacle for obstacle in advice.obstacles if obstacle.table == "orders")
+    assert "'orders' gets data every 5m, 3s old, and an update takes 6m" in orders.why
+
+
+def test_a_partition_that_does_not_fit_is_no_candidate(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    costs(shop, 4 * MINUTE)
+    impossible = predicted(shop, Policy(allocation=EdfPartitioned()))
+    assert impossible.result is None
+    assert impossible.shortage is not None
+    model = warehouse_model(shop.project, shop.catalog)
+    assert recommend(model, [impossible], horizon=HORIZON, seed=0) is None
+    possible = predicted(shop, Policy(allocation=GlobalAllocation()))
+    advice = recommend(model, [impossible, possible], horizon=HORIZON, seed=0)
+    assert advice is not None
+    assert advice.best is possible

@@ -1,0 +1,1 @@
+"""Tests of runs: what a run begins with and leaves behind."""

@@ -1,0 +1,1 @@
+"""Tests of sql: texts in, what is known of them out."""
