@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from bench.ticks import Arrival
-from freshtide.updates import UpdateStaleness
+from freshtide.latest import LatestStaleness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def staleness_of(
     arrivals: Sequence[Arrival], deliveries: Iterable[Delivery], *, first: int, begun: float, end: float
 ) -> Staleness:
     """How stale results were from `begun` to `end`, where the rows of the arrivals are numbered from `first` on."""
-    staleness = UpdateStaleness(begun)
+    staleness = LatestStaleness(begun)
     keys = {key for arrival in arrivals for key in arrival.keys}
     moments: Iterable[Arrival | Delivery] = heapq.merge(arrivals, deliveries, key=lambda moment: moment.at)
     for moment in moments:

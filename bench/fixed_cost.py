@@ -43,7 +43,7 @@ _STAGES = {
     ("tables.py", "commit"): "Delta commit, fsync",
     ("execution.py", "_tidy"): "compaction, checkpoint",
     ("files.py", "*"): "catalog: files",
-    ("updates.py", "*"): "catalog: updates",
+    ("latest.py", "*"): "catalog: updates",
     ("tables.py", "get"): "catalog: tables",
     ("tables.py", "put"): "catalog: tables",
 }

@@ -13,17 +13,17 @@ from pathlib import Path
 from statistics import fmean
 
 from bench.results import Report
-from freshtide.core.updatestreams import KeyOrder
-from freshtide.updates import (
+from freshtide.core.latest import KeyOrder
+from freshtide.latest import (
     AppendQueue,
     ColumnKind,
+    LatestQueue,
     NaiveMemory,
     PagedMemory,
     PagePool,
     StreamTuple,
     TupleCost,
     TupleQueue,
-    UpdateQueue,
 )
 
 _VALUES: tuple[ColumnKind, ...] = ("float", "int")
@@ -44,7 +44,7 @@ def run(folder: Path, *, quick: bool) -> Report:  # noqa: ARG001 - nothing is ke
 
 def _measure_memory(report: Report, *, keys: int) -> None:
     before = _peak()
-    queue = UpdateQueue(PagePool(), _VALUES, cost=TupleCost(1e-6))
+    queue = LatestQueue(PagePool(), _VALUES, cost=TupleCost(1e-6))
     begun = time.process_time()
     for first in range(0, keys, _BATCH):
         numbers = list(range(first, min(first + _BATCH, keys)))
@@ -70,7 +70,7 @@ def _measure_rates(report: Report, *, tuples: int, keys: int) -> None:
     drawn = rng.choices([f"key {number}" for number in range(keys)], cum_weights=cumulated, k=tuples)
     items = [StreamTuple(float(number), key, (rng.random(), number)) for number, key in enumerate(drawn)]
     makes: dict[str, Callable[[], TupleQueue]] = {
-        order.value: partial(UpdateQueue, PagePool(), _VALUES, order=order, cost=TupleCost(1e-6)) for order in KeyOrder
+        order.value: partial(LatestQueue, PagePool(), _VALUES, order=order, cost=TupleCost(1e-6)) for order in KeyOrder
     }
     makes["append"] = partial(AppendQueue, PagePool(), _VALUES)
     plain = max(_rate(tuples, partial(_into_dictionary, items)) for _ in range(3))
@@ -132,7 +132,7 @@ def _measure_use(report: Report, *, results: int) -> None:
 
 def _effective_use(theta: float, load: int, results: int, *, naive: bool) -> float:
     memory = NaiveMemory if naive else PagedMemory
-    queue = UpdateQueue(PagePool(), _VALUES, order=KeyOrder.IN_PLACE, memory=memory)
+    queue = LatestQueue(PagePool(), _VALUES, order=KeyOrder.IN_PLACE, memory=memory)
     rng = random.Random(16)
     weights = list(accumulate(1.0 / rank**theta for rank in range(1, 101)))
     uses = []

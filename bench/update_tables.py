@@ -21,10 +21,10 @@ from bench.results import Report
 from bench.running import Running
 from bench.ticks import SCHEMA, Arrival, TickFile, land, write_ticks, zipf_keys
 from freshtide import Warehouse
-from freshtide.core.updatestreams import KeyOrder
+from freshtide.core.latest import KeyOrder
+from freshtide.latest import AppendQueue, ColumnKind, LatestQueue, PagePool, TupleCost, TupleQueue
 from freshtide.runtime import EngineReport, Workbench
 from freshtide.spark import QueueMaker, SparkSession, SparkTracks, start_session
-from freshtide.updates import AppendQueue, ColumnKind, PagePool, TupleCost, TupleQueue, UpdateQueue
 
 _LOAD = 5
 _KEYS = 1_000
@@ -186,7 +186,7 @@ def _freshtide(
     folder: Path,
     *,
     order: KeyOrder = KeyOrder.IN_PLACE,
-    make_queue: QueueMaker = UpdateQueue,
+    make_queue: QueueMaker = LatestQueue,
 ) -> Iterator[_Contest]:
     landing = _landing(folder)
     declared = Warehouse(folder, spark=spark, tracks=1)

@@ -193,7 +193,7 @@ class Warehouse:
         It is called on the thread of the update, after the commit, with a list of rows as dictionaries.
         """
         declared = self.project.graph[self._declared(table)]
-        if declared.updates is None:
+        if not declared.is_latest:
             raise UsageError(
                 f"'{declared.name}' has no update key, and only tables that have one tell of their rows.",
                 way_out="Declare 'update_key', or ask for the rows with query().",

@@ -8,11 +8,11 @@ import pytest
 
 from freshtide.catalog import (
     Catalog,
+    LatestStreamRow,
     RequestKind,
     TableRow,
     UpdateRow,
     UpdateStatus,
-    UpdateStreamRow,
 )
 from freshtide.catalog.catalog import CatalogError
 from freshtide.catalog.urls import CatalogUrlError
@@ -67,8 +67,8 @@ def test_a_table_without_a_row_is_new(catalog: Catalog) -> None:
 
 
 def test_how_an_update_stream_stands_is_kept_by_table(catalog: Catalog) -> None:
-    standing = UpdateStreamRow(pending_since=12.5, residents=3, superseded=2**40, rejected=1)
-    catalog.streams.put("quotes", UpdateStreamRow())
+    standing = LatestStreamRow(pending_since=12.5, residents=3, superseded=2**40, rejected=1)
+    catalog.streams.put("quotes", LatestStreamRow())
     catalog.streams.put("quotes", standing)
     catalog.streams.put("offers", replace(standing, pending_since=None))
     assert catalog.streams.all() == {"quotes": standing, "offers": replace(standing, pending_since=None)}

@@ -12,8 +12,8 @@ from freshtide.core.cuts import Cuts
 from freshtide.core.grains import Grain
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros_of
+from freshtide.core.latest import LatestSemantics
 from freshtide.core.tables import Emit, Maintenance, Table
-from freshtide.core.updatestreams import UpdateSemantics
 
 from .declared import base, view
 
@@ -54,10 +54,10 @@ def test_a_row_wise_view_is_as_final_as_its_source() -> None:
 
 
 def test_no_row_of_an_update_table_is_ever_final_nor_of_a_view_of_it() -> None:
-    newest = UpdateSemantics(key=("host",))
+    newest = LatestSemantics(key=("host",))
     some = cuts(
-        base("cpu", updates=newest, maintain=Maintenance.LATEST),
-        view("board", "cpu", updates=newest, maintain=Maintenance.LATEST),
+        base("cpu", latest=newest, maintain=Maintenance.LATEST),
+        view("board", "cpu", latest=newest, maintain=Maintenance.LATEST),
         view("total", "cpu", maintain=Maintenance.FULL),
         base("calls"),
         rows("both", "cpu", "calls"),

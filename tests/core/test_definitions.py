@@ -10,8 +10,8 @@ from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
 from freshtide.core.graph import TableGraph
+from freshtide.core.latest import KeyOrder, KeyWindows, LatestSemantics, WindowSemantics
 from freshtide.core.tables import Emit, FunctionQuery, Maintenance, Table
-from freshtide.core.updatestreams import KeyOrder, KeyWindows, UpdateSemantics, WindowSemantics
 
 from .declared import base, sql, view
 
@@ -127,15 +127,15 @@ def test_a_function_is_defined_by_its_text_and_by_what_is_passed_to_it() -> None
 
 
 def test_what_supersedes_what_is_part_of_a_definition_and_who_is_served_first_is_not() -> None:
-    def told(updates: UpdateSemantics | None) -> str:
-        return of("cpu", [replace(CPU, updates=updates)])
+    def told(updates: LatestSemantics | None) -> str:
+        return of("cpu", [replace(CPU, latest=updates)])
 
-    by_host = UpdateSemantics(key=("host",))
+    by_host = LatestSemantics(key=("host",))
     minutes = KeyWindows(size=60.0, slide=60.0)
     different = [
         None,
         by_host,
-        UpdateSemantics(key=("host", "core")),
+        LatestSemantics(key=("host", "core")),
         replace(by_host, windows=minutes),
         replace(by_host, windows=replace(minutes, slide=10.0)),
         replace(by_host, windows=replace(minutes, semantics=WindowSemantics.EAGER)),

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from freshtide.core.latest import StreamSource
 from freshtide.core.tables import Column, Feed, FileFormat
-from freshtide.core.updatestreams import StreamSource
 from freshtide.feeds.streams import RejectedRow, StreamRow
 
 _LONGEST = 20.0

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from freshtide.core.latest import GeneratorSource, SocketSource
 from freshtide.core.tables import Column
-from freshtide.core.updatestreams import GeneratorSource, SocketSource
 from freshtide.feeds import FeedSet
 from freshtide.feeds.streams import (
     RejectedRow,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from freshtide.catalog import UpdateStreamRow
+from freshtide.catalog import LatestStreamRow
 from freshtide.observe import TableReport, count_rows, feed_healths
 from tests.cli.conftest import terminal
 from tests.cli.scenarios import Terminal
@@ -36,7 +36,7 @@ def market(tmp_path: Path) -> Iterator[Shop]:
 
 
 def waits(market: Shop, since: float | None, *, residents: int = 3, name: str = "quotes") -> None:
-    standing = UpdateStreamRow(
+    standing = LatestStreamRow(
         pending_since=None if since is None else NOON + since, residents=residents, superseded=1_234, rejected=5
     )
     market.catalog.streams.put(name, standing)

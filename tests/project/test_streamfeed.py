@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from freshtide.core.errors import Origin
+from freshtide.core.latest import GeneratorSource, SocketSource
 from freshtide.core.tables import Feed, FileFormat
-from freshtide.core.updatestreams import GeneratorSource, SocketSource
 from freshtide.project.feeds.feedfile import read_feed
 from freshtide.project.notation.yamlfile import parse_yaml
 

@@ -14,8 +14,8 @@ import pytest
 from rich.table import Table
 
 from freshtide.cli.app import main
-from freshtide.cli.looking import _cell
 from freshtide.cli.output import _SafeConsole, visible
+from freshtide.cli.reports import _cell
 from freshtide.project import create_starter
 from tests.cli.test_commands import freshtide
 

@@ -6,10 +6,10 @@ answered without reading logs, and so that other processes can look on and ask f
 
 from freshtide.catalog.catalog import Catalog
 from freshtide.catalog.files import FileLedger
+from freshtide.catalog.latest import LatestStreamRow, LatestStreams
 from freshtide.catalog.leases import Holder, RunLease, RunLock, WarehouseBusyError, lease_folder
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import Request, RequestKind, RequestQueue
-from freshtide.catalog.streams import UpdateStreamRow, UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
 from freshtide.catalog.urls import folder_of, hide_secrets, parse_url, url_within, without_password
@@ -18,6 +18,8 @@ __all__ = [
     "Catalog",
     "FileLedger",
     "Holder",
+    "LatestStreamRow",
+    "LatestStreams",
     "OutageLog",
     "Request",
     "RequestKind",
@@ -29,8 +31,6 @@ __all__ = [
     "UpdateLog",
     "UpdateRow",
     "UpdateStatus",
-    "UpdateStreamRow",
-    "UpdateStreams",
     "WarehouseBusyError",
     "folder_of",
     "hide_secrets",

@@ -15,12 +15,12 @@ from freshtide import crashpoints
 from freshtide.catalog.faults import FeedFaults
 from freshtide.catalog.files import FileLedger
 from freshtide.catalog.groups import GroupCosts
+from freshtide.catalog.latest import LatestStreams
 from freshtide.catalog.leases.database import CatalogSeat
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.pruning import prune
 from freshtide.catalog.requests import RequestQueue
 from freshtide.catalog.schema import requests
-from freshtide.catalog.streams import UpdateStreams
 from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog
 from freshtide.catalog.upgrades import bring_up_to_date
@@ -80,7 +80,7 @@ class Catalog:
         self.outages = OutageLog(engine)
         self.tables = TableStates(engine)
         self.groups = GroupCosts(engine)
-        self.streams = UpdateStreams(engine)
+        self.streams = LatestStreams(engine)
         self.updates = UpdateLog(engine)
         self.requests = RequestQueue(engine)
 

@@ -19,8 +19,8 @@ from freshtide.cli import (
     feeds,
     flowruns,
     flows,
-    looking,
     planning,
+    reports,
     running,
     simulating,
     traces,
@@ -39,7 +39,7 @@ app = typer.Typer(
 authoring.register(app)
 planning.register(app)
 running.register(app)
-looking.register(app)
+reports.register(app)
 simulating.register(app)
 experimenting.register(app)
 controlling.register(app)

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from freshtide.cli.output import JsonOption, console, number_of, print_json, print_problem
 from freshtide.cli.places import HERE, ProjectOption, open_project
-from freshtide.core.updatestreams import UpdateSemantics
+from freshtide.core.latest import LatestSemantics
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def init(
 def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """Check the project, Spark's column resolution included, without running anything."""
     from freshtide.runs import Places
-    from freshtide.runtime.opening import loading_flows, open_store
+    from freshtide.runtime.stores import loading_flows, open_store
     from freshtide.spark import SparkTracks, resolve_columns, start_session
 
     loaded = open_project(project)
@@ -53,7 +53,7 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
                 "maintain": str(table.maintain),
                 "reason": table.maintenance_reason,
                 "time_column": table.time_column,
-                "updates": _updates_json(table.updates),
+                "updates": _updates_json(table.latest),
                 "columns": schemas.types(table.name),
             }
             for table in loaded.graph.values()
@@ -69,7 +69,7 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
     console.print(f"[green]●[/green] {escape(loaded.settings.name)}: {found} are valid.")
 
 
-def _updates_json(updates: UpdateSemantics | None) -> dict[str, Any] | None:
+def _updates_json(updates: LatestSemantics | None) -> dict[str, Any] | None:
     if updates is None:
         return None
     windows = updates.windows

@@ -15,7 +15,7 @@ from freshtide.catalog import Catalog, without_password
 from freshtide.cli.findings import Finding
 from freshtide.cli.tablechecks import check_tables
 from freshtide.core.errors import FreshtideError, ProjectError
-from freshtide.core.updatestreams import SocketSource
+from freshtide.core.latest import SocketSource
 from freshtide.project import Project, find_project, load_project
 from freshtide.runs import Places
 from freshtide.scheduling import scheduler

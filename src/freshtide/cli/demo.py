@@ -35,7 +35,7 @@ def demo(
     """Run a network-operations warehouse on generated data for a minute, and audit it."""
     seconds = parse_duration(length)
     from freshtide.cli.live import run_in_foreground
-    from freshtide.cli.looking import audit_progress, print_audit
+    from freshtide.cli.reports import audit_progress, print_audit
     from freshtide.cli.tables import counts_table
     from freshtide.demo import Generator, create_demo, feed_live
     from freshtide.observe import count_rows, staleness_curves

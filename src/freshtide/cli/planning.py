@@ -12,7 +12,7 @@ from rich.text import Text
 from freshtide.catalog import Catalog
 from freshtide.cli.output import JsonOption, console, duration, number_of, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
-from freshtide.cli.trying import CostsOption, SchedulersOption, TracksOption, cost_of, policy_of, track_numbers
+from freshtide.cli.variants import CostsOption, SchedulersOption, TracksOption, cost_of, policy_of, track_numbers
 from freshtide.clock import SystemClock
 from freshtide.core.errors import UsageError
 from freshtide.planning import Assurance, Plan, PlannedTable, Work, demands_of, plan_of

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from freshtide.cli.output import console, duration, print_json
 from freshtide.cli.places import looking_at
-from freshtide.cli.trying import cost_of, policy_of, track_numbers
+from freshtide.cli.variants import cost_of, policy_of, track_numbers
 from freshtide.core.durations import parse_duration
 from freshtide.core.errors import UsageError
 from freshtide.planning import Prediction, Recommendation, WarehouseModel, predict, recommend, warehouse_model

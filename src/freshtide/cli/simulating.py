@@ -15,7 +15,7 @@ from rich.table import Table
 from freshtide.cli.output import JsonOption, console, duration, print_json
 from freshtide.cli.places import HERE, ProjectOption
 from freshtide.cli.predicting import compare
-from freshtide.cli.trying import CostsOption, SchedulersOption, TracksOption
+from freshtide.cli.variants import CostsOption, SchedulersOption, TracksOption
 from freshtide.core.errors import UsageError
 from freshtide.project import Scenario, read_scenario
 from freshtide.simulation import CompletedUpdate, Result, Simulation, relative_lateness, without_contention

@@ -35,7 +35,7 @@ class Cuts:
     def closed_before(self, name: str, cut: int) -> int | None:
         """Rows of the table stamped before this are the same as of `cut` and as of any later cut."""
         table = self.tables[name]
-        if table.updates is not None:
+        if table.is_latest:
             return None
         if table.is_base:
             return cut + 1
@@ -85,7 +85,7 @@ class Cuts:
         The table as of `cut` is then its rows stamped before `closed_before(table, cut)`.
         """
         table = self.tables[name]
-        if table.updates is not None:
+        if table.is_latest:
             return False
         if table.is_base or table.emits_closed_buckets:
             return True

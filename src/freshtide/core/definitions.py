@@ -7,8 +7,8 @@ import json
 import re
 from collections.abc import Mapping
 
+from freshtide.core.latest import LatestSemantics
 from freshtide.core.tables import FunctionQuery, Table
-from freshtide.core.updatestreams import UpdateSemantics
 
 # A text or name in quotes, or else what merely parts two words: blanks and comments.
 _QUOTED_OR_BETWEEN = re.compile(
@@ -28,14 +28,14 @@ def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
         text = _function(query) if isinstance(query, FunctionQuery) else _without_layout(query.text)
         grain = None if table.grain is None else [table.grain.width, table.grain.unit]
         parts: list[object] = [text, table.time_column, str(table.emit), grain, list(table.partition_by)]
-        if table.updates is not None:
-            parts += _superseding(table.updates)
+        if table.latest is not None:
+            parts += _superseding(table.latest)
         below = [found[source] for source in table.sources if not tables[source].is_base]
         found[name] = hashlib.sha256(json.dumps([parts, below]).encode()).hexdigest()[:16]
     return found
 
 
-def _superseding(updates: UpdateSemantics) -> list[object]:
+def _superseding(updates: LatestSemantics) -> list[object]:
     """What of the update semantics the content hangs on; the order of keys only says which one is served first."""
     windows = updates.windows
     return [list(updates.key), None if windows is None else [windows.size, windows.slide, str(windows.semantics)]]

@@ -74,7 +74,7 @@ class TableGraph(Mapping[str, Table]):
 
     def is_update_stream(self, name: str) -> bool:
         """Whether rows of the table, or of one that it is made from, are superseded by newer ones of the same key."""
-        return any(self[other].updates is not None for other in (name, *self.ancestors(name)))
+        return any(self[other].is_latest for other in (name, *self.ancestors(name)))
 
     def level(self, name: str) -> int:
         """0 for base tables, else one more than the highest level among the sources."""

@@ -10,14 +10,14 @@ RESERVED_ENDINGS = (REJECTS, LATE, GONE, OPEN)
 
 def sides(table: Table) -> tuple[str, ...]:
     """The names of what an update of a base table may commit beside it, before it, under the same number."""
-    if table.updates is None:
+    if not table.is_latest:
         return f"{table.name}{REJECTS}", f"{table.name}{LATE}"
     return f"{table.name}{REJECTS}", gone_beside(table) if keys_can_go(table) else open_beside(table)
 
 
 def keys_can_go(table: Table) -> bool:
     """Whether the newest row of a key may be one that the table's query leaves out: then the key has no row."""
-    return table.is_base and table.updates is not None and table.updates.windows is None
+    return table.is_base and table.latest is not None and table.latest.windows is None
 
 
 def open_beside(table: Table) -> str:

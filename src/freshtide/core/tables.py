@@ -9,7 +9,7 @@ from typing import Any
 
 from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
-from freshtide.core.updatestreams import StreamSource, UpdateSemantics
+from freshtide.core.latest import LatestSemantics, StreamSource
 
 FUTURE_LIMIT = 3_600.0
 """Seconds that the time of a row may lie beyond its arrival, unless its feed says otherwise."""
@@ -41,6 +41,19 @@ class TimestampFrom(StrEnum):
     NAME = "name"
     CONTENT = "content"
     MODIFIED = "modified"
+
+
+class Kind(StrEnum):
+    """Where the rows of a table come from, and whether each replaces the one before it with the same key."""
+
+    BASE = "base"
+    """Rows of a feed."""
+    LATEST = "latest"
+    """Of the rows of a feed the newest of each key."""
+    VIEW = "view"
+    """What a query makes of other tables."""
+    LATEST_VIEW = "latest view"
+    """What a query makes of other tables, of each key one row."""
 
 
 class Maintenance(StrEnum):
@@ -213,15 +226,26 @@ class Table:
     """The name it shares with the tables that are updated together with it."""
     flow: str | None = None
     """Base tables: the ETL flow that the rows of the query go through; what it writes to the table is the table's."""
-    updates: UpdateSemantics | None = None
+    latest: LatestSemantics | None = None
     """Of a table in which each row supersedes the one before it with the same key."""
     comment: str | None = None
     maintenance_reason: str = ""
     origin: Origin | None = None
 
     @property
+    def kind(self) -> Kind:
+        if self.feed is not None:
+            return Kind.BASE if self.latest is None else Kind.LATEST
+        return Kind.VIEW if self.latest is None else Kind.LATEST_VIEW
+
+    @property
     def is_base(self) -> bool:
         return self.feed is not None
+
+    @property
+    def is_latest(self) -> bool:
+        """Whether a row replaces the one before it with the same key."""
+        return self.kind in (Kind.LATEST, Kind.LATEST_VIEW)
 
     @property
     def emits_closed_buckets(self) -> bool:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from freshtide.catalog import Catalog, UpdateRow, UpdateStreamRow
+from freshtide.catalog import Catalog, LatestStreamRow, UpdateRow
 from freshtide.core.cuts import Cuts
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
 from freshtide.core.instants import format_instant, micros
 from freshtide.core.staleness import trailing_edge
-from freshtide.core.tables import Table
+from freshtide.core.tables import Kind, Table
 from freshtide.observe.health import outage_json
 from freshtide.project import Project
 from freshtide.runs import Places, Trouble, read_trouble
@@ -197,7 +197,7 @@ def warehouse_status(
     )
 
 
-def pending_since(table: str, stream: UpdateStreamRow | None, catalog: Catalog) -> float | None:
+def pending_since(table: str, stream: LatestStreamRow | None, catalog: Catalog) -> float | None:
     """Since when an update has been pending for an update table, in its queue or in a file that is still to be read."""
     taken_in = stream.taken_in if stream is not None and stream.taken_in is not None else 0
     moments = [file.arrived_at for file in catalog.files.pending(table) if file.id > taken_in]
@@ -206,12 +206,12 @@ def pending_since(table: str, stream: UpdateStreamRow | None, catalog: Catalog) 
     return min(moments, default=None)
 
 
-def _stream_standing(table: Table, stream: UpdateStreamRow | None, catalog: Catalog, now: float) -> dict[str, Any]:
+def _stream_standing(table: Table, stream: LatestStreamRow | None, catalog: Catalog, now: float) -> dict[str, Any]:
     """How a base table stands into which an update stream goes; nothing for any other."""
-    if table.updates is None or not table.is_base:
+    if table.kind is not Kind.LATEST:
         return {}
     since = pending_since(table.name, stream, catalog)
-    known = stream or UpdateStreamRow()
+    known = stream or LatestStreamRow()
     return {
         "update_staleness": 0.0 if since is None else max(0.0, now - since),
         "residents": known.residents,

@@ -238,7 +238,7 @@ def _loading(table: Table, waiting: Waiting) -> tuple[Work, str]:
         return Work.LOAD, f"{waiting.files} files wait"
     if waiting.rows:
         return Work.LOAD, f"{waiting.rows} rows wait"
-    return Work.NOTHING, "no file waits" if table.updates is None else "no update waits"
+    return Work.NOTHING, "no file waits" if not table.is_latest else "no update waits"
 
 
 def _moves(work: Work) -> bool:

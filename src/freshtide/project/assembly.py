@@ -19,7 +19,7 @@ from freshtide.project.settings.settings import Settings
 from freshtide.project.tables.base import base_table
 from freshtide.project.tables.derived import derived_table
 from freshtide.project.tables.groups import group_problems
-from freshtide.project.tables.latest import latest_view, update_table
+from freshtide.project.tables.latest import latest_table, latest_view
 from freshtide.project.tables.outputs import BuiltTable, TableError
 from freshtide.project.tables.sources import ResolvedTable, resolve_sources
 from freshtide.sql import TableKind
@@ -99,7 +99,7 @@ def _built(table: ResolvedTable, declarations: Declarations, built: Mapping[str,
     keeps_latest = bool(table.declared.properties.update_key)
     if table.declared.kind is TableKind.STREAMING_TABLE:
         (feed,) = table.sources
-        return (update_table if keeps_latest else base_table)(table, declarations.feeds[feed.lower()])
+        return (latest_table if keeps_latest else base_table)(table, declarations.feeds[feed.lower()])
     return (latest_view if keeps_latest else derived_table)(table, built)
 
 

@@ -198,7 +198,7 @@ class ArrivalWatcher:
 def pending_announcements(unit: str, tables: Iterable[Table], catalog: Catalog) -> list[DataArrived]:
     """The events that tell the scheduler of all that waits for the tables of a unit."""
     tables = list(tables)
-    if any(table.updates is not None for table in tables):
+    if any(table.is_latest for table in tables):
         return [
             DataArrived(table=unit, timestamp=catalog.files.announced(file.timestamp, file.feed), at=file.arrived_at)
             for table in tables

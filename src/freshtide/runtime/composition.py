@@ -18,6 +18,7 @@ from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event
 from freshtide.core.tables import Column
 from freshtide.feeds import FeedSet, holds_odd_lines, holds_times_of_day, landing_folders, nanoseconds, record_lines
+from freshtide.latest import LatestQueue
 from freshtide.planning import require_tracks
 from freshtide.project import Project
 from freshtide.runs import LossFinder, Places, beginning_of, holdings, reach_of, scheduler_from
@@ -27,9 +28,9 @@ from freshtide.runtime.engine import Engine
 from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.mending import mending_of
 from freshtide.runtime.news import News
-from freshtide.runtime.opening import loading_flows, open_store
 from freshtide.runtime.recovery import reconcile, revised_views
 from freshtide.runtime.regularly import regularly
+from freshtide.runtime.stores import loading_flows, open_store
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.unchanged import watched
 from freshtide.runtime.units import UnitWorker
@@ -52,7 +53,6 @@ from freshtide.spark import (
     resolve_columns,
     start_session,
 )
-from freshtide.updates import UpdateQueue
 
 _PRUNE_EVERY = 3_600.0
 
@@ -69,7 +69,7 @@ class Workbench:
     """
 
     def __init__(
-        self, project: Project, *, spark: SparkSession | None = None, make_queue: QueueMaker = UpdateQueue
+        self, project: Project, *, spark: SparkSession | None = None, make_queue: QueueMaker = LatestQueue
     ) -> None:
         self.project = project
         self.places = Places(project)
@@ -198,7 +198,7 @@ class Workbench:
             news=news,
             feeds=dict(project.feeds),
             feed_set=feed_set,
-            update_streams=self.executor.streams,
+            latest_streams=self.executor.streams,
             graph=project.graph,
             catalog=self.catalog,
             absences=absences,

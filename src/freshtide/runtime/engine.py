@@ -46,7 +46,7 @@ from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.verdicts import surroundings_at_fault
 from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import Scheduler
-from freshtide.spark import UpdateStreams
+from freshtide.spark import LatestStreams
 
 _LONGEST_WAIT = 0.5
 _KEEP_COSTS_EVERY = 5.0
@@ -77,7 +77,7 @@ class Engine:
         news: News,
         feeds: dict[str, Feed],
         feed_set: FeedSet,
-        update_streams: UpdateStreams,
+        latest_streams: LatestStreams,
         graph: TableGraph,
         catalog: Catalog,
         absences: Absences,
@@ -104,7 +104,7 @@ class Engine:
         trace.on_failure = self._not_traced
         self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
         self._single_rows = SingleRows(
-            feeds, update_streams, worker, graph=graph, catalog=catalog, events=self._events, clock=clock
+            feeds, latest_streams, worker, graph=graph, catalog=catalog, events=self._events, clock=clock
         )
         self._outages = OutageWatch(feeds.values(), catalog, poll=poll, tell=self._tell_outage)
         self._arrivals = ArrivalWatcher(

@@ -9,13 +9,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from freshtide.catalog import Catalog, TableRow, UpdateStreamRow
+from freshtide.catalog import Catalog, LatestStreamRow, TableRow
 from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import seconds
 from freshtide.core.sides import LATE, sides
-from freshtide.core.tables import Table
+from freshtide.core.tables import Kind, Table
 from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
 
 
@@ -36,7 +36,7 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
     catalog.updates.interrupt_running(now)
     catalog.prune(now)
     catalog.tables.forget_all_but(graph)
-    streams = [table.name for table in graph.values() if table.is_base and table.updates is not None]
+    streams = [table.name for table in graph.values() if table.kind is Kind.LATEST]
     catalog.streams.forget_all_but(streams)
     known = catalog.tables.all()
     for table in graph.values():
@@ -99,10 +99,10 @@ def caught_up(
     return row
 
 
-def stream_row(row: TableRow, **standing: Any) -> UpdateStreamRow:
+def stream_row(row: TableRow, **standing: Any) -> LatestStreamRow:
     """How the stream of an update table stands; without more, nothing waits."""
     counted = {name: row.counts.get(name, 0) for name in ("superseded", "rejected")}
-    return UpdateStreamRow(**counted, **standing)
+    return LatestStreamRow(**counted, **standing)
 
 
 def revised_views(graph: TableGraph, store: Store) -> set[str]:

@@ -17,7 +17,7 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Feed, Table
 from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
 from freshtide.runtime.units import UnitWorker
-from freshtide.spark import UpdateStreams, UpdateTableRunner
+from freshtide.spark import LatestStreams, LatestTableRunner
 
 _logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class RowIntake:
     def __init__(
         self,
         feed: Feed,
-        runners: Sequence[UpdateTableRunner],
+        runners: Sequence[LatestTableRunner],
         *,
         graph: TableGraph,
         events: queue.SimpleQueue[Event],
@@ -70,12 +70,12 @@ class RowIntake:
         limit = format_duration(self._feed.future_limit or 0.0)
         return f"column '{self._feed.time_column}': the time is more than {limit} ahead of the clock"
 
-    def _announce(self, runner: UpdateTableRunner, now: float) -> None:
+    def _announce(self, runner: LatestTableRunner, now: float) -> None:
         self._book(runner.table.name)
         self._events.put(announcement(runner, self._graph, now))
 
 
-def announcement(runner: UpdateTableRunner, graph: TableGraph, now: float) -> DataArrived:
+def announcement(runner: LatestTableRunner, graph: TableGraph, now: float) -> DataArrived:
     """The event that tells of what waits for an update table."""
     pending = runner.stream.pending
     return DataArrived(
@@ -91,7 +91,7 @@ class SingleRows:
     def __init__(
         self,
         feeds: Mapping[str, Feed],
-        runners: UpdateStreams,
+        runners: LatestStreams,
         worker: UnitWorker,
         *,
         graph: TableGraph,

@@ -11,7 +11,7 @@ from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
-from freshtide.runtime.doing import pool_of
+from freshtide.runtime.outcomes import pool_of
 from freshtide.runtime.watching import Surroundings
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import SharedScans, UpdateExecutor
@@ -46,7 +46,7 @@ class UnitWorker:
     def book_stream(self, table: str) -> None:
         """Write down what waits for an update table, for those who look on."""
         try:
-            self._worker.update_tables.book(table)
+            self._worker.latest_tables.book(table)
         except SurroundingsError as error:
             # The rows are here, and the next ones are written down with them.
             self._surroundings.suspect(error)

@@ -16,14 +16,14 @@ from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.loads import LoadPlan, due, in_order, plan_load
-from freshtide.core.tables import Feed, SchemaChange, Table
+from freshtide.core.tables import Feed, Kind, SchemaChange, Table
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.awaiting import AwaitedTables
-from freshtide.runtime.doing import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.integrity import look_at, to_rebuild_from
-from freshtide.runtime.merging import UpdateTableWorker
+from freshtide.runtime.latest import LatestTableWorker
+from freshtide.runtime.outcomes import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.recovery import GoneBackError, after_update, catch_up
 from freshtide.runtime.suspects import Suspects
@@ -77,7 +77,7 @@ class UpdateWorker:
         self._clock = clock
         self._awaited = AwaitedTables(executor, graph=graph, catalog=catalog)
         self._suspects = Suspects()
-        self.update_tables = UpdateTableWorker(
+        self.latest_tables = LatestTableWorker(
             executor,
             feeds=feeds,
             graph=graph,
@@ -190,16 +190,18 @@ class UpdateWorker:
         found = catch_up(table, graph=self._graph, store=self._store, catalog=self._catalog, now=self._clock.now())
         if found is None:
             return False
-        if table.is_base and table.updates is not None:
-            self.update_tables.begin_anew(table)
+        if table.kind is Kind.LATEST:
+            self.latest_tables.begin_anew(table)
         return found
 
     def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> Done:
-        if not table.is_base:
-            return self._refresh(table, command, scans)
-        if table.updates is not None:
-            return self.update_tables.carry_out(table, command)
-        return self._load(table, command, scans)
+        match table.kind:
+            case Kind.BASE:
+                return self._load(table, command, scans)
+            case Kind.LATEST:
+                return self.latest_tables.carry_out(table, command)
+            case Kind.VIEW | Kind.LATEST_VIEW:
+                return self._refresh(table, command, scans)
 
     def _book(self, table: Table, done: Done, *, update: int, started: float, took: float) -> TableRow:
         """Write down what came of an update; the table's row after it.
@@ -217,8 +219,8 @@ class UpdateWorker:
 
     def _left_over(self, table: Table, command: StartUpdate, done: Done) -> list[Event]:
         """What the update should have taken and did not: there was too much at once."""
-        if table.is_base and table.updates is not None:
-            return [*self.update_tables.left_over(table, done)]
+        if table.kind is Kind.LATEST:
+            return [*self.latest_tables.left_over(table, done)]
         if not done.is_cut:
             return []
         return [*leftover_announcements(self._graph.units.of(table.name), table, self._catalog, command.upto)]
@@ -324,9 +326,13 @@ def _plan_rebuild(feed: Feed, files: list[FeedFile], record: UpdateRecord | None
 def _kind(table: Table, command: StartUpdate) -> UpdateKind:
     if command.rebuild:
         return UpdateKind.REBUILD
-    if not table.is_base:
-        return UpdateKind.REFRESH
-    return UpdateKind.LOAD if table.updates is None else UpdateKind.MERGE
+    match table.kind:
+        case Kind.BASE:
+            return UpdateKind.LOAD
+        case Kind.LATEST:
+            return UpdateKind.MERGE
+        case Kind.VIEW | Kind.LATEST_VIEW:
+            return UpdateKind.REFRESH
 
 
 def _is_revised(done: Done) -> bool:

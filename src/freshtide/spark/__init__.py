@@ -7,6 +7,7 @@ decides what to update; that is the scheduler's business.
 from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.spark.analysis import resolve_columns
+from freshtide.spark.asof import TableStates
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.contents import Contents
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
@@ -14,16 +15,15 @@ from freshtide.spark.failures import SparkFailedError
 from freshtide.spark.flows.journal import finish_interrupted
 from freshtide.spark.flows.loads import AwaitedTableError, LoadingFlows
 from freshtide.spark.health import SparkEndedError, SparkHealth
+from freshtide.spark.latest.listeners import Listener, Listeners
+from freshtide.spark.latest.runner import LatestTableRunner
+from freshtide.spark.latest.serving import LatestStreams, QueueMaker
 from freshtide.spark.queries import run_query
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks, start_session
 from freshtide.spark.spreading import spread_over_cluster
-from freshtide.spark.states import TableStates
 from freshtide.spark.unreadable import UnreadableFilesError
-from freshtide.spark.updates.listeners import Listener, Listeners
-from freshtide.spark.updates.runner import UpdateTableRunner
-from freshtide.spark.updates.serving import QueueMaker, UpdateStreams
 from freshtide.spark.visibility import require_shared
 
 __all__ = [
@@ -32,6 +32,8 @@ __all__ = [
     "AwaitedTableError",
     "Contents",
     "DataFrame",
+    "LatestStreams",
+    "LatestTableRunner",
     "Listener",
     "Listeners",
     "LoadingFlows",
@@ -47,8 +49,6 @@ __all__ = [
     "UnreadableFilesError",
     "UpdateExecutor",
     "UpdateOutcome",
-    "UpdateStreams",
-    "UpdateTableRunner",
     "finish_interrupted",
     "require_shared",
     "resolve_columns",

@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, FloatType, MapType
 
+from freshtide.spark.asof import TableStates
 from freshtide.spark.schemas import quoted
 from freshtide.spark.sessions import compiled_plans
-from freshtide.spark.states import TableStates
 
 _EXAMPLES = 3
 # Sums of floating-point numbers depend on the order of the rows; anything beyond that is a difference.

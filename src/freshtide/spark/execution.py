@@ -19,21 +19,21 @@ from freshtide.core.instants import micros
 from freshtide.core.loads import LoadPlan
 from freshtide.core.sides import GONE, OPEN, sides
 from freshtide.core.tables import Column, Feed, Maintenance, Table
+from freshtide.spark.asof import TableStates
 from freshtide.spark.contents import Contents
 from freshtide.spark.discovery import discovered_columns
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.health import SparkHealth
+from freshtide.spark.latest.listeners import Listeners
+from freshtide.spark.latest.serving import LatestStreams, QueueMaker
+from freshtide.spark.latest.tables import LatestTables
+from freshtide.spark.latest.views import LatestViewMaintainer
 from freshtide.spark.loading import BaseTableLoader
 from freshtide.spark.maintaining import ViewMaintainer
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks
-from freshtide.spark.states import TableStates
-from freshtide.spark.updates.listeners import Listeners
-from freshtide.spark.updates.serving import QueueMaker, UpdateStreams
-from freshtide.spark.updates.tables import LatestTables
-from freshtide.spark.updates.views import LatestViewMaintainer
 from freshtide.storage import LARGEST_FILE, Snapshot, Store, StoredTable, UpdateRecord, compact
 
 ResultT = TypeVar("ResultT")
@@ -89,7 +89,7 @@ class UpdateExecutor:
         self._contents = contents
         self._listeners = listeners
         self._latest = LatestTables(graph, store)
-        self.streams = UpdateStreams(
+        self.streams = LatestStreams(
             graph,
             feeds,
             store=store,
@@ -249,14 +249,14 @@ class UpdateExecutor:
         snapshot = stored.snapshot
         if snapshot is None:
             return
-        if table.updates is not None:
+        if table.is_latest:
             compact(stored, at=self._clock(), largest=LARGEST_FILE)
         elif table.maintain is not Maintenance.FULL:
             closed = None
             if table.maintain is Maintenance.PARTITIONS and snapshot.freshness is not None:
                 closed = self._cuts.closed_before(table.name, snapshot.freshness)
             compact(stored, at=self._clock(), closed_before=closed)
-        past = self._retention if table.updates is None else min(self._retention, _PAST_OF_UPDATE_TABLES)
+        past = self._retention if not table.is_latest else min(self._retention, _PAST_OF_UPDATE_TABLES)
         stored.keep_house(past, at=self._clock())
         if table.is_base:
             self._tidy_beside(table, snapshot.number, past)

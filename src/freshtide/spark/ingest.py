@@ -20,7 +20,7 @@ from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, latest_allowed
 from freshtide.core.tables import Column, Feed
 from freshtide.spark.contents import Contents
-from freshtide.spark.handing import parsed_lines
+from freshtide.spark.parsedlines import parsed_lines
 from freshtide.spark.parsing import TIME_TEXT, Layout, ddl_of, layout_of, parsed_values, parsing_options, read_files
 from freshtide.spark.queries import Narrowed
 from freshtide.spark.reading import empty_frame

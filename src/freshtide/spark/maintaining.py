@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.tables import Maintenance, Table
+from freshtide.spark.asof import TableStates
 from freshtide.spark.queries import evaluate, source_names
 from freshtide.spark.reading import read_files, stamped_before
-from freshtide.spark.states import TableStates
 from freshtide.spark.writing import write_result
 from freshtide.storage import BEGINNING, Change, DataFile, Snapshot, StoredTable, UpdateKind, UpdateRecord
 

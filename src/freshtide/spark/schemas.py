@@ -9,8 +9,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from freshtide.core.errors import FreshtideError
+from freshtide.core.latest import WINDOW_COLUMNS
 from freshtide.core.tables import Column, Feed, Table
-from freshtide.core.updatestreams import WINDOW_COLUMNS
 
 
 class UnknownColumnsError(FreshtideError):
@@ -49,7 +49,7 @@ def feed_schema(feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:
 def input_schema(table: Table, feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:
     """The columns that the query of a base table sees: the feed's and, with windows, where they begin and end."""
     schema = feed_schema(feed, extra)
-    if table.updates is None or table.updates.windows is None:
+    if table.latest is None or table.latest.windows is None:
         return schema
     return StructType([*schema.fields, *(StructField(name, TimestampType()) for name in WINDOW_COLUMNS)])
 

@@ -11,6 +11,6 @@ there, and the catalog refuses what it writes.
 from freshtide.catalog.leases.folder import lease_folder
 from freshtide.catalog.leases.holders import Holder
 from freshtide.catalog.leases.lease import RunLease, WarehouseBusyError
-from freshtide.catalog.leases.looking import RunLock
+from freshtide.catalog.leases.presence import RunLock
 
 __all__ = ["Holder", "RunLease", "RunLock", "WarehouseBusyError", "lease_folder"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 from freshtide.core.errors import Problem
+from freshtide.core.latest import GeneratorSource
 from freshtide.core.tables import Feed
-from freshtide.core.updatestreams import GeneratorSource
 from freshtide.feeds.streams.rows import RowReader, StreamRow
 from freshtide.feeds.streams.stream import RowReceiver
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from freshtide.core.errors import Problem
+from freshtide.core.latest import GeneratorSource, SocketSource
 from freshtide.core.tables import Feed
-from freshtide.core.updatestreams import GeneratorSource, SocketSource
 from freshtide.feeds.streams.generators import GeneratorStream
 from freshtide.feeds.streams.sockets import SocketStream
 from freshtide.feeds.streams.stream import RowReceiver, Stream

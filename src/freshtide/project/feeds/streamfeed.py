@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.core.errors import FreshtideError, Problem
+from freshtide.core.latest import GeneratorSource, SocketSource, StreamSource
 from freshtide.core.secrets import hide
 from freshtide.core.tables import FUTURE_LIMIT, Column, Feed, FileFormat
-from freshtide.core.updatestreams import GeneratorSource, SocketSource, StreamSource
 from freshtide.feeds import check_time_format
 from freshtide.project.feeds.columns import read_schema
 from freshtide.project.feeds.timecolumns import find_time_column

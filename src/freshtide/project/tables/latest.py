@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from freshtide.core.errors import suggestion
 from freshtide.core.grains import INSTANT
+from freshtide.core.latest import WINDOW_COLUMNS, KeyOrder, KeyWindows, LatestSemantics, WindowSemantics
 from freshtide.core.tables import Feed, Maintenance, Table
-from freshtide.core.updatestreams import WINDOW_COLUMNS, KeyOrder, KeyWindows, UpdateSemantics, WindowSemantics
 from freshtide.project.declarations import DeclaredTable
 from freshtide.project.tables.base import passed_on, refuse_generators, refuse_view_settings, row_wise_shape
 from freshtide.project.tables.derived import refuse_feed_settings, refuse_nondeterminism
@@ -17,21 +17,21 @@ from freshtide.project.tables.sources import ResolvedTable
 from freshtide.sql import ParsedQuery, SourceShape, grouped_columns, key_fault, shape_of
 
 
-def update_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
+def latest_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
     """The update table of a feed's rows that was declared, or a TableError."""
     declared = resolved.declared
     properties = declared.properties
     refuse_view_settings(declared, own=Maintenance.LATEST)
     _refuse_company(declared)
-    updates = UpdateSemantics(
+    latest = LatestSemantics(
         key=_spelt(declared, feed.column_names, f"the feed '{feed.name}'"),
         order=properties.key_order or KeyOrder.LINECUTTING,
         windows=_windows(properties),
     )
-    if updates.windows is not None:
-        time_column, columns = _of_windows(resolved, feed, updates)
+    if latest.windows is not None:
+        time_column, columns = _of_windows(resolved, feed, latest)
     else:
-        time_column, columns = _of_rows(resolved, feed, updates)
+        time_column, columns = _of_rows(resolved, feed, latest)
     table = Table(
         name=declared.name,
         query=core_query(resolved),
@@ -42,9 +42,9 @@ def update_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         time_column=time_column,
         maintain=Maintenance.LATEST,
         grain=INSTANT,
-        updates=updates,
+        latest=latest,
         comment=properties.comment,
-        maintenance_reason=_reason(updates),
+        maintenance_reason=_reason(latest),
         origin=declared.origin,
     )
     return BuiltTable(table=table, columns=columns)
@@ -68,7 +68,7 @@ def latest_view(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> Bui
         # What a function does cannot be seen; it is checked when the rows come.
         time_column, columns = _time_of_function(declared, sources), None
     periods = [source.table.period for source in sources.values() if source.table.period is not None]
-    updates = UpdateSemantics(key=key)
+    latest = LatestSemantics(key=key)
     table = Table(
         name=declared.name,
         query=core_query(resolved),
@@ -79,9 +79,9 @@ def latest_view(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> Bui
         time_column=time_column,
         maintain=Maintenance.LATEST,
         grain=INSTANT,
-        updates=updates,
+        latest=latest,
         comment=properties.comment,
-        maintenance_reason=_reason(updates),
+        maintenance_reason=_reason(latest),
         origin=declared.origin,
     )
     return BuiltTable(table=table, columns=columns)
@@ -97,9 +97,9 @@ def _windows(properties: Properties) -> KeyWindows | None:
     )
 
 
-def _reason(updates: UpdateSemantics) -> str:
-    held = "a row per window" if updates.windows is not None else "the newest row"
-    return f"{held} of each {', '.join(updates.key)} is kept"
+def _reason(latest: LatestSemantics) -> str:
+    held = "a row per window" if latest.windows is not None else "the newest row"
+    return f"{held} of each {', '.join(latest.key)} is kept"
 
 
 def _refuse_company(declared: DeclaredTable) -> None:
@@ -129,17 +129,17 @@ def _spelt(declared: DeclaredTable, columns: Iterable[str], holder: str) -> tupl
     return tuple(by_name[column.lower()] for column in declared.properties.update_key)
 
 
-def _of_rows(resolved: ResolvedTable, feed: Feed, updates: UpdateSemantics) -> tuple[str, tuple[str, ...] | None]:
+def _of_rows(resolved: ResolvedTable, feed: Feed, latest: LatestSemantics) -> tuple[str, tuple[str, ...] | None]:
     declared = resolved.declared
     if not isinstance(declared.query, ParsedQuery):
         return declared.properties.time_column or feed.time_column, None
     shape = row_wise_shape(declared, declared.query, resolved, feed)
     time_column = passed_on(shape, declared, feed)
-    _demand_key(declared, declared.query, dict.fromkeys(resolved.names, feed.column_names), updates.key)
+    _demand_key(declared, declared.query, dict.fromkeys(resolved.names, feed.column_names), latest.key)
     return time_column, shape.columns
 
 
-def _of_windows(resolved: ResolvedTable, feed: Feed, updates: UpdateSemantics) -> tuple[str, tuple[str, ...] | None]:
+def _of_windows(resolved: ResolvedTable, feed: Feed, latest: LatestSemantics) -> tuple[str, tuple[str, ...] | None]:
     declared, (_, end) = resolved.declared, WINDOW_COLUMNS
     if declared.properties.time_column not in (None, end):
         raise TableError(
@@ -155,7 +155,7 @@ def _of_windows(resolved: ResolvedTable, feed: Feed, updates: UpdateSemantics) -
     if not isinstance(declared.query, ParsedQuery):
         return end, None
     refuse_generators(declared, declared.query)
-    wanted = (*updates.key, *WINDOW_COLUMNS)
+    wanted = (*latest.key, *WINDOW_COLUMNS)
     if sorted(grouped_columns(declared.query) or ()) != sorted(column.lower() for column in wanted):
         raise TableError(
             f"'{declared.name}' puts out one row per key and window, so its query must group by just these.",
@@ -186,13 +186,13 @@ def _shared_key(declared: DeclaredTable, sources: Mapping[str, BuiltTable]) -> t
     """The key of the view, of columns that are in the keys of all its sources: else a row could change its key."""
     spelt: tuple[str, ...] = ()
     for name, source in sources.items():
-        updates = source.table.updates
-        if updates is None:
+        latest = source.table.latest
+        if latest is None:
             raise TableError(
                 f"'{declared.name}' has an 'update_key', but its source '{name}' is no update table.",
                 way_out=f"Take 'update_key' out, or declare it on '{name}' too.",
             )
-        found = _spelt(declared, updates.key, f"the update key of '{name}'")
+        found = _spelt(declared, latest.key, f"the update key of '{name}'")
         spelt = spelt or found
     return spelt
 

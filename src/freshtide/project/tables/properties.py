@@ -11,8 +11,8 @@ from pydantic import BeforeValidator
 from freshtide.core.durations import format_duration, parse_duration
 from freshtide.core.errors import DurationError, Problem
 from freshtide.core.grains import Grain
+from freshtide.core.latest import KeyOrder, WindowSemantics
 from freshtide.core.tables import Emit, Maintenance
-from freshtide.core.updatestreams import KeyOrder, WindowSemantics
 from freshtide.project.notation.names import name_fault
 from freshtide.project.notation.validation import (
     Duration,

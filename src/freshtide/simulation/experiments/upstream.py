@@ -10,14 +10,14 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from freshtide.core.updatestreams import KeyOrder
+from freshtide.core.latest import KeyOrder
+from freshtide.latest.orders import Order
+from freshtide.latest.pages import PagePool
+from freshtide.latest.queues import AppendQueue, LatestQueue, SheddingQueue
+from freshtide.latest.statistics import TupleCost
+from freshtide.latest.tuples import TupleQueue
 from freshtide.simulation.experiments.experiment import Conditions, Series
-from freshtide.simulation.updatestreams import TupleStaleness, each_tick, keys, serve
-from freshtide.updates.orders import Order
-from freshtide.updates.pages import PagePool
-from freshtide.updates.queues import AppendQueue, SheddingQueue, UpdateQueue
-from freshtide.updates.statistics import TupleCost
-from freshtide.updates.tuples import TupleQueue
+from freshtide.simulation.latest import TupleStaleness, each_tick, keys, serve
 
 EVENTS = 100_000
 KEYS = 10
@@ -34,7 +34,7 @@ ChosenOrder = KeyOrder | Callable[[TupleCost], Order]
 
 
 def update_queue(order: ChosenOrder) -> MakeQueue:
-    return lambda cost, _rng: UpdateQueue(PagePool(), (), order=order, cost=cost)
+    return lambda cost, _rng: LatestQueue(PagePool(), (), order=order, cost=cost)
 
 
 QUEUES: Mapping[str, MakeQueue] = {

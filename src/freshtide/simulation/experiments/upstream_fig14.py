@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from freshtide.simulation.experiments import upstream_windows
 from freshtide.simulation.experiments.experiment import Conditions, Experiment, Series
-from freshtide.simulation.updatestreams import keys
+from freshtide.simulation.latest import keys
 
 KEYS = 10
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from freshtide.core.updatestreams import KeyOrder
+from freshtide.core.latest import KeyOrder
+from freshtide.latest.orders import Linecutting
 from freshtide.simulation.experiments import upstream
 from freshtide.simulation.experiments.experiment import Conditions, Experiment, Panel, Series
-from freshtide.simulation.updatestreams import keys
-from freshtide.updates.orders import Linecutting
+from freshtide.simulation.latest import keys
 
 LOAD = 5.0
 TIMES = (10, 50, 100)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Literal, NamedTuple
 
-from freshtide.core.updatestreams import KeyOrder
+from freshtide.core.latest import KeyOrder
+from freshtide.latest.pages import NaiveMemory, PagedMemory, PagePool, TupleLayout, TupleMemory
+from freshtide.latest.queues import LatestQueue
 from freshtide.simulation.experiments.experiment import Conditions, Series
-from freshtide.simulation.updatestreams import MemoryGauge, each_tick, keys, serve
-from freshtide.updates.pages import NaiveMemory, PagedMemory, PagePool, TupleLayout, TupleMemory
-from freshtide.updates.queues import UpdateQueue
+from freshtide.simulation.latest import MemoryGauge, each_tick, keys, serve
 
 KEYS = 100
 COST = 0.1
@@ -43,7 +43,7 @@ class Usage(NamedTuple):
 def usage(memory: str, theta: float, load: float, seed: int) -> Usage:
     """What one run takes. Kept, because two figures show it from two sides."""
     arrivals = each_tick(keys.drawn(keys.zipf(KEYS, theta), random.Random(f"{seed}/keys")), interval=COST / load)
-    queue = UpdateQueue(PagePool(), (), order=KeyOrder.IN_PLACE, memory=MEMORIES[memory])
+    queue = LatestQueue(PagePool(), (), order=KeyOrder.IN_PLACE, memory=MEMORIES[memory])
     gauge = MemoryGauge(queue)
     end = serve(
         arrivals,

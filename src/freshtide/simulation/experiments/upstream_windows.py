@@ -11,11 +11,11 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from freshtide.core.updatestreams import KeyOrder, WindowSemantics
+from freshtide.core.latest import KeyOrder, WindowSemantics
+from freshtide.latest.pages import PagePool
+from freshtide.latest.windows import AppendWindowQueue, MarkedTuple, WindowGrid, WindowQueue, WindowSheddingQueue
 from freshtide.simulation.experiments.experiment import Conditions, Series
-from freshtide.simulation.updatestreams import ResultStaleness, each_tick, in_own_time, serve
-from freshtide.updates.pages import PagePool
-from freshtide.updates.windows import AppendWindowQueue, MarkedTuple, WindowGrid, WindowQueue, WindowSheddingQueue
+from freshtide.simulation.latest import ResultStaleness, each_tick, in_own_time, serve
 
 EVENTS = 20_000
 COST = 1.0

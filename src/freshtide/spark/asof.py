@@ -1,0 +1,176 @@
+"""Tables as of a cut: the heart of consistency.
+
+The state of a derived table as of a cut is what its query gives over its sources as of that cut. Where the table is
+stored at just that freshness it is read. Where it has moved on, its closed rows are read as they are and the open
+ones are computed from its own sources as of the cut, and so on down to base tables, which only append.
+
+Where rows supersede each other, in the table or below it, there is no earlier state to be told: such a table is read as
+it is, and its commits name the updates of its sources that they are computed from.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from freshtide.core.cuts import Cuts
+from freshtide.core.errors import FreshtideError
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Table
+from freshtide.spark.latest.newest import youngest_rows
+from freshtide.spark.queries import evaluate_by_source
+from freshtide.spark.reading import empty_frame, read_between, read_files, stamped_before, stamped_from
+from freshtide.spark.rejects import REJECTS
+from freshtide.spark.scans import SharedScans
+from freshtide.spark.schemas import TableSchemas
+from freshtide.storage import Snapshot, Store
+
+
+class PastGoneError(FreshtideError):
+    """A version of a table that is needed and has been cleaned up."""
+
+
+class TableStates:
+    """Reads tables as of cuts, within one update or question; every table is pinned at its first reading."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        graph: TableGraph,
+        store: Store,
+        schemas: TableSchemas,
+        *,
+        scans: SharedScans | None = None,
+    ) -> None:
+        """`scans` are shared with the other tables of the update."""
+        self.session = session
+        self.bytes_read = 0
+        self._graph = graph
+        self._cuts = Cuts(graph)
+        self._store = store
+        self._schemas = schemas
+        self._scans = scans
+        self._pinned: dict[str, Snapshot | None] = {} if scans is None else scans.pinned
+
+    def pin(self, name: str) -> Snapshot | None:
+        if name not in self._pinned:
+            self._pinned[name] = self._store.table(name, time_column=self._graph[name].time_column).snapshot
+        return self._pinned[name]
+
+    def revised_since(self, name: str, number: int) -> int | None:
+        """From which time stamp on rows of a table have been revised by updates after a number."""
+        return self._store.table(name).revised_since(number)
+
+    def newest(self, name: str) -> DataFrame:
+        """The table as it is stored now."""
+        return self._read(self._graph[name], self.pin(name), None, None)
+
+    def beside(self, name: str) -> DataFrame:
+        """What a base table has put aside: `<table>__rejects` or `<table>__late`."""
+        snapshot = self._store.table(name).snapshot
+        if snapshot is not None:
+            return read_files(self.session, snapshot, snapshot.files)
+        schema = REJECTS if name.endswith("__rejects") else self._schemas.of(name.removesuffix("__late"))
+        return empty_frame(self.session, schema)
+
+    def as_of(self, name: str, cut: int, *, since: int | None = None) -> DataFrame:
+        """The rows, stamped from `since` on, that the table has as of the cut."""
+        table = self._graph[name]
+        snapshot = self.pin(name)
+        if self._graph.is_update_stream(name):
+            return self._read(table, snapshot, since, None)
+        if self._cuts.appends_only(name):
+            return self._read(table, snapshot, since, self._cuts.closed_before(name, cut))
+        if snapshot is not None and snapshot.freshness == cut:
+            return self._read(table, snapshot, since, None)
+        exact = self._store.table(name, time_column=table.time_column).as_of(cut)
+        if exact is not None:
+            return self._read(table, exact, since, None)
+        return self._partly_computed(table, snapshot, cut, since)
+
+    def between(self, name: str, after: int, cut: int) -> DataFrame:
+        """The rows that an append-only table gains from one cut to another."""
+        closed_then = self._cuts.closed_before(name, after)
+        return self._read(self._graph[name], self.pin(name), closed_then, self._cuts.closed_before(name, cut))
+
+    def gains(self, name: str, after: int, cut: int) -> bool:
+        """Whether an append-only table may have rows between the cuts, by the bounds of its files."""
+        snapshot = self.pin(name)
+        closed_then, closed = self._cuts.closed_before(name, after), self._cuts.closed_before(name, cut)
+        return snapshot is not None and bool(snapshot.between(closed_then, closed))
+
+    def expanded(self, name: str, cut: int) -> DataFrame:
+        """The table as of the cut, computed from base tables alone."""
+        table = self._graph[name]
+        if self._graph.is_update_stream(name):
+            return self._recomputed(table, self.pin(name))
+        if table.is_base:
+            return self.as_of(name, cut)
+        frame = evaluate_by_source(self.session, table.query, lambda source: self.expanded(source, cut))
+        return self._emitted(table, frame, cut)
+
+    def _recomputed(self, table: Table, snapshot: Snapshot | None) -> DataFrame:
+        """A version of a table, computed from base tables as they were when it was: its commit names their versions."""
+        if table.is_base or snapshot is None or snapshot.record is None:
+            return self._read(table, snapshot, None, None)
+        record = snapshot.record
+
+        def source_of(name: str) -> DataFrame:
+            if not self._graph.is_update_stream(name):
+                return self.expanded(name, record.freshness or 0)
+            return self._recomputed(self._graph[name], self._after(name, record.sources.get(name)))
+
+        frame = evaluate_by_source(self.session, table.query, source_of)
+        return frame if not table.is_latest else youngest_rows(frame, table, self._graph)
+
+    def _after(self, name: str, number: int | None) -> Snapshot | None:
+        """A table after one of its updates; without a number, before the first."""
+        if number is None:
+            return None
+        snapshot = self._store.table(name, time_column=self._graph[name].time_column).after(number)
+        if snapshot is None:
+            raise PastGoneError(
+                f"What '{name}' held after its update {number} is not kept any more.",
+                way_out="Audit again after the next update of what reads it.",
+            )
+        return snapshot
+
+    def _partly_computed(self, table: Table, snapshot: Snapshot | None, cut: int, since: int | None) -> DataFrame:
+        closed = self._cuts.closed_before(table.name, cut)
+        if closed is None or table.time_column is None:
+            # Nothing bounds what a row depends on, so the sources are read whole.
+            whole = self.computed(table, cut)
+            return (
+                whole if since is None or table.time_column is None else stamped_from(whole, table.time_column, since)
+            )
+        opens_at = closed if since is None else max(closed, since)
+        open_rows = self.computed(table, cut, since=opens_at)
+        if since is not None and since >= closed:
+            return open_rows
+        closed_rows = self._read(table, snapshot, since, closed)
+        return closed_rows.unionByName(open_rows, allowMissingColumns=True)
+
+    def computed(self, table: Table, cut: int, *, since: int | None = None) -> DataFrame:
+        """The query's rows stamped from `since` on, over the sources as of the cut."""
+        bounded = since is not None and self._cuts.bounded(table.name)
+        sources_since = since - self._cuts.lookback(table.name) if since is not None and bounded else None
+        frame = evaluate_by_source(
+            self.session, table.query, lambda source: self.as_of(source, cut, since=sources_since)
+        )
+        if since is not None and table.time_column is not None:
+            frame = stamped_from(frame, table.time_column, since)
+        return self._emitted(table, frame, cut)
+
+    def _emitted(self, table: Table, frame: DataFrame, cut: int) -> DataFrame:
+        """Without the open buckets, where a view shows closed ones only."""
+        if not table.emits_closed_buckets or table.time_column is None:
+            return frame
+        closed = self._cuts.closed_before(table.name, cut)
+        return frame.limit(0) if closed is None else stamped_before(frame, table.time_column, closed)
+
+    def _read(self, table: Table, snapshot: Snapshot | None, since: int | None, before: int | None) -> DataFrame:
+        if snapshot is None:
+            return empty_frame(self.session, self._schemas.of(table.name))
+        self.bytes_read += sum(file.size for file in snapshot.between(since, before))
+        if self._scans is not None:
+            return self._scans.between(self.session, table, snapshot, since, before)
+        return read_between(self.session, snapshot, table.time_column, since, before)

@@ -1,0 +1,112 @@
+"""The update tables of a warehouse at work: their queues side by side in one memory, and who serves them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from freshtide.core.latest import KeyOrder
+from freshtide.core.tables import Feed, Table
+from freshtide.latest.admission import Admission
+from freshtide.latest.manager import StorageManager
+from freshtide.latest.pages import ColumnKind, PagePool
+from freshtide.latest.statistics import TupleCost
+from freshtide.latest.tuples import TupleQueue
+from freshtide.latest.windows import WindowGrid, WindowQueue
+from freshtide.spark.contents import Contents
+from freshtide.spark.latest.listeners import Listeners
+from freshtide.spark.latest.rows import RowShape
+from freshtide.spark.latest.runner import LatestTableRunner
+from freshtide.spark.latest.spool import Spool
+from freshtide.spark.latest.stream import LatestStream
+from freshtide.spark.latest.tables import LatestTables
+from freshtide.spark.latest.waiting import Waiting, WaitingRows, WaitingWindows
+from freshtide.storage import Store
+
+
+class QueueMaker(Protocol):
+    """Makes the queue in which the rows of a table without windows wait."""
+
+    def __call__(
+        self, pool: PagePool, values: Sequence[ColumnKind], *, order: KeyOrder, cost: TupleCost
+    ) -> TupleQueue: ...
+
+
+class LatestStreams(Mapping[str, LatestTableRunner]):
+    """The runners of all update tables that read a feed, by table."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, Table],
+        feeds: Mapping[str, Feed],
+        *,
+        store: Store,
+        latest: LatestTables,
+        definitions: Mapping[str, str],
+        memory: int,
+        clock: Callable[[], float],
+        listeners: Listeners,
+        make_queue: QueueMaker,
+        spool: Path,
+        contents: Contents,
+    ) -> None:
+        """`memory` is how many bytes the rows of all tables together may take while they wait.
+
+        `make_queue` is asked for a queue for each table without windows. Single rows that a run leaves behind are kept
+        in the folder `spool`.
+        """
+        self._make_queue = make_queue
+        self._memory = memory
+        self._queues = StorageManager(limit=memory)
+        # One lock for all queues: they share the memory.
+        self._room = threading.Condition(threading.RLock())
+        self._runners: dict[str, LatestTableRunner] = {}
+        for table in tables.values():
+            if table.is_latest and table.feed is not None:
+                self._runners[table.name] = LatestTableRunner(
+                    table,
+                    feeds[table.feed],
+                    self._stream,
+                    store=store,
+                    latest=latest,
+                    definition=definitions[table.name],
+                    clock=clock,
+                    listeners=listeners,
+                    spool=Spool(spool / f"{table.name}.arrow"),
+                    contents=contents,
+                )
+
+    def __getitem__(self, table: str) -> LatestTableRunner:
+        return self._runners[table]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runners)
+
+    def __len__(self) -> int:
+        return len(self._runners)
+
+    def begin(self) -> None:
+        """A run begins: with what the tables hold, the files that they are not done with, and what was kept."""
+        self._queues = StorageManager(limit=self._memory)
+        for runner in self._runners.values():
+            runner.begin_anew()
+
+    def _stream(self, table: Table, shape: RowShape, *, apart: bool) -> LatestStream:
+        """An empty stream for a table; `apart` from the others it may take as much memory as it needs."""
+        assert table.latest is not None, f"{table.name} is no update table"
+        queues = StorageManager() if apart else self._queues
+        cost, order, windows = TupleCost(), table.latest.order, table.latest.windows
+        waiting: Waiting
+        if windows is None:
+            rows = queues.add(table.name, lambda pool: self._make_queue(pool, shape.kinds, order=order, cost=cost))
+            waiting = WaitingRows(rows)
+        else:
+            grid, semantics = WindowGrid.of(windows), windows.semantics
+            whole = queues.add(
+                table.name,
+                lambda pool: WindowQueue(pool, shape.kinds, grid=grid, semantics=semantics, order=order, cost=cost),
+            )
+            waiting = WaitingWindows(whole)
+        return LatestStream(waiting, Admission(), cost, shape, self._room)

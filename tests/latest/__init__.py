@@ -1,0 +1,1 @@
+"""Tests of freshtide.latest: queues and memory against plain dictionaries and lists."""

@@ -1,1 +1,0 @@
-"""Tests of freshtide.updates: queues and memory against plain dictionaries and lists."""
