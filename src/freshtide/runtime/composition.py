@@ -48,11 +48,11 @@ from freshtide.spark import (
     TableSchemas,
     TableStates,
     UpdateExecutor,
-    finish_interrupted,
     require_shared,
     resolve_columns,
     start_session,
 )
+from freshtide.storage import finish_interrupted
 
 _PRUNE_EVERY = 3_600.0
 

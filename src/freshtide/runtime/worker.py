@@ -20,12 +20,12 @@ from freshtide.core.tables import Feed, Kind, SchemaChange, Table
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.awaiting import AwaitedTables
+from freshtide.runtime.booking import GoneBackError, after_update, catch_up
 from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.latest import LatestTableWorker
 from freshtide.runtime.outcomes import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.pieces import PieceSizes
-from freshtide.runtime.recovery import GoneBackError, after_update, catch_up
 from freshtide.runtime.suspects import Suspects
 from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault

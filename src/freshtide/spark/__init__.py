@@ -12,7 +12,6 @@ from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.contents import Contents
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.failures import SparkFailedError
-from freshtide.spark.flows.journal import finish_interrupted
 from freshtide.spark.flows.loads import AwaitedTableError, LoadingFlows
 from freshtide.spark.health import SparkEndedError, SparkHealth
 from freshtide.spark.latest.listeners import Listener, Listeners
@@ -49,7 +48,6 @@ __all__ = [
     "UnreadableFilesError",
     "UpdateExecutor",
     "UpdateOutcome",
-    "finish_interrupted",
     "require_shared",
     "resolve_columns",
     "run_query",

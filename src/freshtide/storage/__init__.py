@@ -12,6 +12,8 @@ from freshtide.storage.compaction import compact
 from freshtide.storage.durability import make_folder, sync_files, sync_names
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
 from freshtide.storage.history import History
+from freshtide.storage.jointcommits import Commit, FilesCommit, FolderCommit, TableCommit
+from freshtide.storage.journal import commit_together, finish_interrupted, is_unfinished
 from freshtide.storage.keys import all_of, key_column, places
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord, Writer
@@ -26,9 +28,12 @@ __all__ = [
     "LARGEST_FILE",
     "Authority",
     "Change",
+    "Commit",
     "Counts",
     "DataFile",
     "DiskError",
+    "FilesCommit",
+    "FolderCommit",
     "ForeignCommitError",
     "History",
     "LatestTable",
@@ -38,6 +43,7 @@ __all__ = [
     "StorageError",
     "Store",
     "StoredTable",
+    "TableCommit",
     "Unrestricted",
     "UnstorableError",
     "UpdateKind",
@@ -45,7 +51,10 @@ __all__ = [
     "Writer",
     "aligned",
     "all_of",
+    "commit_together",
     "compact",
+    "finish_interrupted",
+    "is_unfinished",
     "key_column",
     "make_folder",
     "places",

@@ -10,11 +10,11 @@ from freshtide.core.errors import UsageError
 from freshtide.flows import FlowGraph, Limits, Recordset
 from freshtide.flows.activities import Expression, Filter, Router, Sort, Write
 from freshtide.spark.flows import ActivityError
-from freshtide.spark.flows.commits import Commit
-from freshtide.spark.flows.journal import finish_interrupted, write_journal
 from freshtide.spark.flows.schemas import resolve_flow
 from freshtide.spark.flows.targets import targets_of
 from freshtide.storage import StorageError, Store, StoredTable
+from freshtide.storage.jointcommits import Commit
+from freshtide.storage.journal import finish_interrupted, write_journal
 
 from .flowbench import FlowBench, graph, node, read, write
 

@@ -20,10 +20,8 @@ from freshtide.core.tables import Table
 from freshtide.flows import FlowGraph, Node
 from freshtide.flows.activities import OUT, Read, Write
 from freshtide.flows.policies import mixed
-from freshtide.spark.flows.commits import Commit, TableCommit
 from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.flows.holding import Scratch
-from freshtide.spark.flows.journal import commit_together, finish_interrupted, is_unfinished
 from freshtide.spark.flows.moments import Moment, fixed_time
 from freshtide.spark.flows.recordsets import Recordsets, SourceError
 from freshtide.spark.flows.running import Running
@@ -32,7 +30,16 @@ from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.targets import Target, targets_of
 from freshtide.spark.schemas import arrow_schema_of
 from freshtide.spark.writing import Written, write_result
-from freshtide.storage import Change, Store, StoredTable
+from freshtide.storage import (
+    Change,
+    Commit,
+    Store,
+    StoredTable,
+    TableCommit,
+    commit_together,
+    finish_interrupted,
+    is_unfinished,
+)
 
 
 class AwaitedTableError(FreshtideError):

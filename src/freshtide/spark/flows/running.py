@@ -16,7 +16,6 @@ from freshtide.flows.activities import Read, SlowlyChanging, Write
 from freshtide.flows.policies import mixed
 from freshtide.spark.flows.fused import FusedRun, passing_rows
 from freshtide.spark.flows.holding import Scratch
-from freshtide.spark.flows.journal import commit_together, finish_interrupted
 from freshtide.spark.flows.moments import Moment
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
@@ -25,7 +24,7 @@ from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.targets import targets_of
 from freshtide.spark.flows.worker import SparkWorker
 from freshtide.spark.sessions import working_session
-from freshtide.storage import Store
+from freshtide.storage import Store, commit_together, finish_interrupted
 
 PACK_ROWS = 100_000
 """Below this a pack takes as long to plan as to compute."""

@@ -10,10 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 
 from freshtide.flows import FlowGraph, Node
 from freshtide.flows.activities import SlowlyChanging, SurrogateKey
-from freshtide.spark.flows.commits import Commit
 from freshtide.spark.flows.dimensions import updated_dimension
 from freshtide.spark.flows.holding import Scratch
-from freshtide.spark.flows.journal import is_unfinished
 from freshtide.spark.flows.moments import Moment
 from freshtide.spark.flows.passing import PassingRows
 from freshtide.spark.flows.recordsets import Recordsets
@@ -21,6 +19,7 @@ from freshtide.spark.flows.schemas import FlowSchemas
 from freshtide.spark.flows.surrogates import Lookup
 from freshtide.spark.flows.targets import TableTarget, Target
 from freshtide.spark.schemas import quoted
+from freshtide.storage import Commit, is_unfinished
 
 
 @dataclass(slots=True, kw_only=True)

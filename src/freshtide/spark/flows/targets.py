@@ -15,11 +15,19 @@ from pyspark.sql.types import StructType
 from freshtide.core.errors import UsageError
 from freshtide.flows import FlowGraph, Recordset
 from freshtide.flows.activities import SlowlyChanging, Write
-from freshtide.spark.flows.commits import Commit, FilesCommit, FolderCommit, TableCommit
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.schemas import arrow_schema_of
 from freshtide.spark.visibility import require_arrived, written_rows
-from freshtide.storage import Change, StoredTable, UpdateKind, UpdateRecord
+from freshtide.storage import (
+    Change,
+    Commit,
+    FilesCommit,
+    FolderCommit,
+    StoredTable,
+    TableCommit,
+    UpdateKind,
+    UpdateRecord,
+)
 from freshtide.storage.durability import make_folder, sync_tree
 
 

@@ -16,8 +16,11 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
-from freshtide.storage import Change, DataFile, Store, UpdateRecord
+from freshtide.storage.changes import Change
 from freshtide.storage.durability import make_folder, sync_names
+from freshtide.storage.records import UpdateRecord
+from freshtide.storage.snapshots import DataFile
+from freshtide.storage.store import Store
 
 
 class Commit(Protocol):

@@ -1,4 +1,4 @@
-"""The journal of a flow: its targets are committed all or none, and there is a point from which on it is all.
+"""The journal of a joint commit: all targets of a flow land or none, and there is a point from which on it is all.
 
     prepared    no journal. What was prepared is nowhere to be seen; where the run ends here, it is thrown away.
     decided     `journal.json` is there, whole and on disk for good: it lists all commits. From here on they will be
@@ -20,9 +20,9 @@ from pathlib import Path
 
 from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.crashpoints import reach
-from freshtide.spark.flows.commits import KINDS, Commit
-from freshtide.storage import Store
 from freshtide.storage.durability import sync_files, sync_names
+from freshtide.storage.jointcommits import KINDS, Commit
+from freshtide.storage.store import Store
 
 _JOURNAL = "journal.json"
 
