@@ -22,7 +22,6 @@ from freshtide.core.errors import (
     FreshtideError,
     Origin,
     ProjectError,
-    RunFailedError,
     UnknownTableError,
     UsageError,
     suggestion,
@@ -43,7 +42,7 @@ from freshtide.project import (
     read_feed,
     settings_from,
 )
-from freshtide.resting import TAKES_A_RUN, ask_the_run, do_at_rest, is_run
+from freshtide.requests import ask
 from freshtide.runs import Places
 from freshtide.runtime import EngineReport, OutageListener, Workbench, logging_to
 from freshtide.spark import AuditResult, DataFrame, Listener, SparkSession, run_query
@@ -299,19 +298,12 @@ class Warehouse:
         return self._ask(RequestKind.ACCEPT, path)
 
     def _ask(self, kind: RequestKind, target: str) -> str:
-        """Have something done: by the run that is going on, in the catalog, or where it takes one by a short run."""
-        project, at = self.project, SystemClock().now()
         with self._catalog() as catalog:
-            if is_run(project):
-                return ask_the_run(project, catalog, kind, target, at=at)
-            if kind not in TAKES_A_RUN:
-                return do_at_rest(project, catalog, kind, target, at=at)
-            number = catalog.requests.add(kind, target, at=at)
-            self.run(until=lambda: catalog.requests.is_done(number))
-            request = catalog.requests.wait_for(number)
-        if not request.succeeded:
-            raise RunFailedError(request.message or f"{kind} {target} failed.")
-        return request.message or ""
+
+            def run(number: int) -> None:
+                self.run(until=lambda: catalog.requests.is_done(number))
+
+            return ask(self.project, catalog, kind, target, at=SystemClock().now(), run=run)
 
     @contextmanager
     def _catalog(self) -> Iterator[Catalog]:

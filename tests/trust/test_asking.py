@@ -11,7 +11,7 @@ from freshtide import Warehouse
 from freshtide.catalog import Catalog, RunLease
 from freshtide.catalog.requests import NoAnswerError
 from freshtide.catalog.requests import RequestKind as Kind
-from freshtide.resting import ask_the_run
+from freshtide.requests import ask_the_run
 from freshtide.runs import Places
 from tests.catalogs import GIVEN, empty_catalog
 

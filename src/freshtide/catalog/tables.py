@@ -76,9 +76,14 @@ class TableStates:
                 connection.execute(update(tables).where(tables.c.name == name).values(cost=asdict(cost)))
 
     def set_status(self, name: str, status: str, reason: str | None = None) -> None:
+        """Also of a table that has no row yet."""
         told = None if reason is None else redacted(reason)
         with self._engine.begin() as connection:
-            connection.execute(update(tables).where(tables.c.name == name).values(status=status, reason=told))
+            values = {"status": status, "reason": told}
+            changed = connection.execute(update(tables).where(tables.c.name == name).values(values))
+            if not changed.rowcount:
+                row = TableRow(name=name)
+                connection.execute(insert(tables).values({**asdict(row), "cost": asdict(row.cost), **values}))
 
     def forget_all_but(self, names: Iterable[str]) -> None:
         """Drop the rows of tables that are no longer declared."""

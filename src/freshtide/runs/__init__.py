@@ -1,11 +1,14 @@
 """What a run begins with and leaves behind: for the run itself, and for those who look on from other processes.
 
 Where a project keeps what (`places`), what its scheduler starts from (`beginning`) and in which rhythm its feeds come
-(`rhythms`), the trace of what was decided, trouble that it waits for, what belongs to each table and what of that is
-lost. Nothing here runs anything, and nothing reports to users: that is `runtime` and `observe`.
+(`rhythms`), what it is told of what waits (`announcements`), the trace of what was decided, trouble that it waits for,
+what belongs to each table and what of that is lost (`losses`), whether files are what they were (`integrity`). Nothing
+here runs anything, and nothing reports to users: that is `runtime` and `observe`.
 """
 
+from freshtide.runs.announcements import leftover_announcements, pending_announcements
 from freshtide.runs.beginning import beginning_of, reach_of, scheduler_from, uniform_of
+from freshtide.runs.integrity import CHANGED_BEFORE_LOADING, look_at, require_files, to_rebuild_from
 from freshtide.runs.losses import Holding, Loss, LossFinder, holdings
 from freshtide.runs.patterns import FILES_LOOKED_AT, ArrivalPattern, arrival_pattern
 from freshtide.runs.places import Places
@@ -16,6 +19,7 @@ from freshtide.runs.traces import Reached, beginning_line, continuation_line, de
 from freshtide.runs.troubles import Trouble, read_trouble, write_trouble
 
 __all__ = [
+    "CHANGED_BEFORE_LOADING",
     "FILES_LOOKED_AT",
     "ArrivalPattern",
     "Difference",
@@ -37,13 +41,18 @@ __all__ = [
     "decision_line",
     "holdings",
     "last_beginning",
+    "leftover_announcements",
+    "look_at",
+    "pending_announcements",
     "reach_of",
     "read_trouble",
     "replay_trace",
+    "require_files",
     "require_rebuildable",
     "rhythm_from",
     "rhythm_of",
     "scheduler_from",
+    "to_rebuild_from",
     "traced_look",
     "uniform_of",
     "write_trouble",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from freshtide.catalog import TableRow
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import RunFailedError
 
 
-class NothingToRebuildError(FreshtideError):
+class NothingToRebuildError(RunFailedError):
     """A table that cannot be rebuilt as it stands."""
 
 

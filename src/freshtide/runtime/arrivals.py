@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from freshtide.catalog import Catalog, Request
@@ -13,8 +13,8 @@ from freshtide.core.errors import SurroundingsError
 from freshtide.core.events import DataArrived, Event
 from freshtide.core.files import LOADABLE, FeedFile, FileState
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Table
 from freshtide.feeds import FeedSet
+from freshtide.runs import pending_announcements
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.outages import OutageWatch
 from freshtide.runtime.watching import Surroundings
@@ -193,28 +193,3 @@ class ArrivalWatcher:
 
     def _readers(self, feed: str) -> tuple[str, ...]:
         return tuple(table.name for table in self._graph.for_feed(feed))
-
-
-def pending_announcements(unit: str, tables: Iterable[Table], catalog: Catalog) -> list[DataArrived]:
-    """The events that tell the scheduler of all that waits for the tables of a unit."""
-    tables = list(tables)
-    if any(table.is_latest for table in tables):
-        return [
-            DataArrived(table=unit, timestamp=catalog.files.announced(file.timestamp, file.feed), at=file.arrived_at)
-            for table in tables
-            for file in catalog.files.pending(table.name)
-        ]
-    stamps = {stamp for table in tables for stamp in _pending(table, catalog, None)}
-    return [DataArrived(table=unit, timestamp=timestamp) for timestamp in sorted(stamps)]
-
-
-def leftover_announcements(unit: str, table: Table, catalog: Catalog, upto: float) -> list[DataArrived]:
-    """The event that tells of what one load has left of what it was to take: the rest is one piece."""
-    stamps = _pending(table, catalog, upto)
-    return [DataArrived(table=unit, timestamp=max(stamps))] if stamps else []
-
-
-def _pending(table: Table, catalog: Catalog, upto: float | None) -> set[float]:
-    if table.feed is None:
-        return set()
-    return {catalog.files.announced(stamp, table.feed) for stamp in catalog.files.pending_stamps(table.name, upto=upto)}

@@ -7,7 +7,7 @@ import logging
 from freshtide.catalog import Catalog
 from freshtide.core.events import DataArrived, RebuildRequested
 from freshtide.core.graph import TableGraph
-from freshtide.runtime.arrivals import pending_announcements
+from freshtide.runs import pending_announcements
 from freshtide.spark import UpdateExecutor
 
 _logger = logging.getLogger(__name__)

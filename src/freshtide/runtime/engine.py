@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from freshtide.catalog import Catalog, Request, RequestKind
+from freshtide.catalog import Catalog, Request
 from freshtide.clock import SystemClock
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
@@ -20,7 +20,6 @@ from freshtide.core.events import (
     Event,
     RebuildRequested,
     TablePaused,
-    TableResumed,
     TimerFired,
     UpdateFailed,
     UpdateFinished,
@@ -29,12 +28,11 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
 from freshtide.core.tables import Feed
 from freshtide.feeds import FeedSet
-from freshtide.runs import require_rebuildable
+from freshtide.requests import RequestHandler
+from freshtide.runs import pending_announcements
 from freshtide.runtime.absences import Absences
-from freshtide.runtime.arrivals import ArrivalWatcher, pending_announcements
+from freshtide.runtime.arrivals import ArrivalWatcher
 from freshtide.runtime.backfills import Backfills
-from freshtide.runtime.filerequests import FileRequests
-from freshtide.runtime.integrity import require_files
 from freshtide.runtime.mending import Mending
 from freshtide.runtime.news import News
 from freshtide.runtime.outages import OutageListener, OutageWatch
@@ -120,9 +118,7 @@ class Engine:
             poll=poll,
             clock=clock,
         )
-        self._files = FileRequests(
-            feeds, graph, catalog, register=self._arrivals.register, events=self._events, clock=clock.now
-        )
+        self._requests = RequestHandler(feeds, graph, catalog, register=self._arrivals.register, clock=clock.now)
         self._backfills = Backfills(graph, catalog.requests, self._owed)
         self._timers: list[float] = []
         self._learnt: dict[str, CostModel] = {}
@@ -334,55 +330,15 @@ class Engine:
 
     def _begin(self, request: Request) -> str | None:
         """Begin what is asked; the message if it is done with that."""
-        match request.kind:
-            case RequestKind.RETRY:
-                return self._files.retry(request.target)
-            case RequestKind.SKIP:
-                return self._files.skip(request.target)
-            case RequestKind.ACCEPT:
-                return self._accept_file(request)
-        table = self._graph[request.target].name
-        unit = self._graph.units.of(table)
-        match request.kind:
-            case RequestKind.PAUSE:
-                self._set_status(unit, "paused")
-                self._backfills.paused(unit)
-                self._events.put(TablePaused(table=unit))
-                return f"'{table}' is paused{self._with_the_others(table)}."
-            case RequestKind.RESUME:
-                self._set_status(unit, "active")
-                self._events.put(TableResumed(table=unit))
-                return f"'{table}' takes part again{self._with_the_others(table)}."
-            case RequestKind.BACKFILL:
-                rows = self._catalog.tables.all()
-                require_rebuildable(rows[table])
-                if self._graph[table].is_base:
-                    require_files(self._graph[table], self._catalog.files.loaded(table))
-                self._backfills.begin(request.id, table, rows)
-                self._events.put(RebuildRequested(table=unit))
-        return None
-
-    def _accept_file(self, request: Request) -> str | None:
-        """Rebuild what holds rows of a file's old content; the message if there is nothing to wait for."""
-        message, outdated = self._files.accept(request.target)
         rows = self._catalog.tables.all()
-        active = [table for table in outdated if rows[table].status == "active"]
-        for table in active:
+        answer = self._requests.carry_out(request.kind, request.target)
+        for table in answer.rebuilds:
             self._backfills.begin(request.id, table, rows)
-        for unit in self._graph.units.of_all(outdated):
-            self._events.put(RebuildRequested(table=unit))
-        if active:
-            return None
-        waiting = f" It takes the place of the old content in {', '.join(outdated)} after `freshtide resume`."
-        return message + waiting * bool(outdated)
-
-    def _set_status(self, unit: str, status: str) -> None:
-        for table in self._graph.units[unit]:
-            self._catalog.tables.set_status(table, status)
-
-    def _with_the_others(self, table: str) -> str:
-        others = ", ".join(f"'{other}'" for other in self._graph.units.beside(table))
-        return f", together with {others} of its update group" if others else ""
+        for event in answer.events:
+            if isinstance(event, TablePaused):
+                self._backfills.paused(event.table)
+            self._events.put(event)
+        return None if answer.rebuilds else answer.message
 
     def _book_late_finishers(self) -> None:
         """Updates that finished while the loop was ending have been committed: count them too."""

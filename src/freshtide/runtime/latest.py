@@ -13,11 +13,10 @@ from freshtide.core.events import DataArrived
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Column, Feed, SchemaChange, Table
+from freshtide.runs import look_at, pending_announcements, to_rebuild_from
 from freshtide.runtime.absences import Absences
-from freshtide.runtime.arrivals import pending_announcements
 from freshtide.runtime.booking import stream_row
 from freshtide.runtime.gained import gained_columns
-from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.outcomes import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.pieces import AIM, PieceSizes
 from freshtide.runtime.suspects import Suspects

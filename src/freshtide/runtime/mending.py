@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from freshtide.catalog import Catalog
 from freshtide.core.errors import FreshtideError
 from freshtide.core.graph import TableGraph
-from freshtide.runs import Loss
-from freshtide.runtime.integrity import require_files
+from freshtide.runs import Loss, require_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile
-from freshtide.runtime.integrity import CHANGED_BEFORE_LOADING
+from freshtide.runs import CHANGED_BEFORE_LOADING
 
 # Clocks of file systems tick; a change may bear a time that is a little older than it is.
 _TICK = 0.05

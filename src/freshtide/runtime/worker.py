@@ -17,12 +17,11 @@ from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.tables import Feed, Kind, SchemaChange, Table
+from freshtide.runs import leftover_announcements, look_at, to_rebuild_from
 from freshtide.runtime.absences import Absences
-from freshtide.runtime.arrivals import leftover_announcements
 from freshtide.runtime.awaiting import AwaitedTables
 from freshtide.runtime.booking import GoneBackError, after_update, catch_up
 from freshtide.runtime.gained import gained_columns
-from freshtide.runtime.integrity import look_at, to_rebuild_from
 from freshtide.runtime.latest import LatestTableWorker
 from freshtide.runtime.outcomes import FILES_AT_ONCE, Done, pool_of
 from freshtide.runtime.pieces import PieceSizes

@@ -1,0 +1,74 @@
+"""Asking a warehouse for something, whether it is being run or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from freshtide.catalog import Catalog, RequestKind, RunLock
+from freshtide.core.errors import RunFailedError
+from freshtide.core.files import FeedFile
+from freshtide.project import Project
+from freshtide.requests.handling import RequestHandler
+from freshtide.runs import Places, require_rebuildable
+
+# Tables are rebuilt for these, which takes as long as it takes.
+_TAKES_A_RUN = (RequestKind.BACKFILL, RequestKind.ACCEPT)
+
+
+def ask(
+    project: Project,
+    catalog: Catalog,
+    kind: RequestKind,
+    target: str,
+    *,
+    at: float,
+    run: Callable[[int], None],
+    longest: float | None = None,
+) -> str:
+    """Have something done: by the run that is going on, in the catalog, or where it takes one by a run for it alone.
+
+    `run` is called for that with the number of the request, and is over when the request is done. A run that is going
+    on answers within `longest` seconds, unless it has to rebuild something first.
+    """
+    if not kind.is_about_a_file:
+        target = project.graph[target].name
+    if kind is RequestKind.BACKFILL:
+        # Nobody should wait for Spark, or for a run, to hear that it was in vain.
+        require_rebuildable(catalog.tables.get(target))
+    if _is_run(project):
+        longest = None if kind in _TAKES_A_RUN else longest
+        return ask_the_run(project, catalog, kind, target, at=at, longest=longest)
+    if kind not in _TAKES_A_RUN:
+        return _handler_at_rest(project, catalog, at).carry_out(kind, target).message
+    number = catalog.requests.add(kind, target, at=at)
+    run(number)
+    return _answer(catalog, number)
+
+
+def ask_the_run(
+    project: Project, catalog: Catalog, kind: RequestKind, target: str, *, at: float, longest: float | None = None
+) -> str:
+    """Have something done by the run that is going on; its answer."""
+    number = catalog.requests.add(kind, target, at=at)
+    return _answer(catalog, number, longest=longest, going_on=lambda: _is_run(project))
+
+
+def _answer(
+    catalog: Catalog, number: int, *, longest: float | None = None, going_on: Callable[[], bool] = lambda: True
+) -> str:
+    request = catalog.requests.wait_for(number, longest=longest, going_on=going_on)
+    if not request.succeeded:
+        raise RunFailedError(request.message or f"{request.kind} {request.target} failed.")
+    return request.message or "Done."
+
+
+def _is_run(project: Project) -> bool:
+    return RunLock(Places(project).lock).holder() is not None
+
+
+def _handler_at_rest(project: Project, catalog: Catalog, at: float) -> RequestHandler:
+    def register(files: list[FeedFile]) -> None:
+        readers = {file.feed: tuple(table.name for table in project.graph.for_feed(file.feed)) for file in files}
+        catalog.files.register_all([(file, readers[file.feed]) for file in files])
+
+    return RequestHandler(project.feeds, project.graph, catalog, register=register, clock=lambda: at)

@@ -1,0 +1,129 @@
+"""Carrying out what users ask: in the catalog, and as events for the scheduler of the run that is going on, if any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from freshtide.catalog import Catalog, RequestKind
+from freshtide.core.events import Event, RebuildRequested, TablePaused, TableResumed
+from freshtide.core.files import FeedFile
+from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Feed
+from freshtide.feeds import accept_everywhere, retry_everywhere, skip_everywhere, verdicts
+from freshtide.runs import pending_announcements, require_files, require_rebuildable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What has come of a request, and what is still to come."""
+
+    message: str
+    events: tuple[Event, ...] = ()
+    """What the scheduler of a run has to hear of. Where there is none, the next one finds it in the catalog."""
+    rebuilds: tuple[str, ...] = ()
+    """Tables that the request is not done before; the message is for where there are none."""
+
+
+class RequestHandler:
+    """Carries out requests in the catalog."""
+
+    def __init__(
+        self,
+        feeds: Mapping[str, Feed],
+        graph: TableGraph,
+        catalog: Catalog,
+        *,
+        register: Callable[[list[FeedFile]], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """`register` writes arrivals down, and tells whoever has to know."""
+        self._feeds = feeds
+        self._graph = graph
+        self._catalog = catalog
+        self._register = register
+        self._clock = clock
+
+    def carry_out(self, kind: RequestKind, target: str) -> Answer:
+        """Do what is asked about a table or a file; a FreshtideError where it cannot be done."""
+        match kind:
+            case RequestKind.PAUSE:
+                return self._pause(self._graph[target].name)
+            case RequestKind.RESUME:
+                return self._resume(self._graph[target].name)
+            case RequestKind.BACKFILL:
+                return self._backfill(self._graph[target].name)
+            case RequestKind.RETRY:
+                return self._retry(target)
+            case RequestKind.SKIP:
+                return self._skip(target)
+            case RequestKind.ACCEPT:
+                return self._accept(target)
+
+    def _pause(self, table: str) -> Answer:
+        unit = self._set_status(table, "paused")
+        return Answer(message=f"'{table}' is paused{self._with_the_others(table)}.", events=(TablePaused(table=unit),))
+
+    def _resume(self, table: str) -> Answer:
+        unit = self._set_status(table, "active")
+        message = f"'{table}' takes part again{self._with_the_others(table)}."
+        return Answer(message=message, events=(TableResumed(table=unit),))
+
+    def _backfill(self, table: str) -> Answer:
+        """Have a table computed anew, and what depends on it."""
+        require_rebuildable(self._catalog.tables.get(table))
+        if self._graph[table].is_base:
+            require_files(self._graph[table], self._catalog.files.loaded(table))
+        return Answer(message=f"'{table}' is rebuilt.", events=self._rebuilds_of([table]), rebuilds=(table,))
+
+    def _retry(self, path: str) -> Answer:
+        """Take up a file that was put aside."""
+        again = retry_everywhere(path, self._feeds, self._catalog.files, self._clock())
+        self._register(again)
+        return Answer(message=verdicts(again))
+
+    def _skip(self, path: str) -> Answer:
+        """Go on without a file that is away."""
+        skipped = skip_everywhere(path, self._catalog.files)
+        events: list[Event] = []
+        for file in skipped:
+            self._catalog.files.set_state(file.id, file.state, file.reason)
+            for unit in self._graph.units.of_all(table.name for table in self._graph.for_feed(file.feed)):
+                tables = [self._graph[table] for table in self._graph.units[unit]]
+                events += pending_announcements(unit, tables, self._catalog)
+        return Answer(message=verdicts(skipped), events=tuple(events))
+
+    def _accept(self, path: str) -> Answer:
+        """Let the content that a file has now take the place of what was registered.
+
+        Tables have to be rebuilt for it that have loaded the old content, or may be just about to.
+        """
+        accepted = accept_everywhere(path, self._feeds, self._catalog.files, self._clock())
+        readers = [table for file in accepted for table in self._graph.for_feed(file.feed)]
+        for table in readers:
+            others = [file for file in self._catalog.files.loaded(table.name) if file.path != path]
+            require_files(table, others)
+        self._register(accepted)
+        outdated = self._catalog.files.outdated_tables()
+        outdated |= {update.table for update in self._catalog.updates.running()}
+        found = [table.name for table in readers if table.name in outdated]
+        rows = self._catalog.tables.all()
+        active = tuple(table for table in found if rows[table].status == "active")
+        waiting = f" It takes the place of the old content in {', '.join(found)} after `freshtide resume`."
+        return Answer(
+            message=verdicts(accepted) + waiting * bool(found), events=self._rebuilds_of(found), rebuilds=active
+        )
+
+    def _rebuilds_of(self, tables: Iterable[str]) -> tuple[Event, ...]:
+        return tuple(RebuildRequested(table=unit) for unit in self._graph.units.of_all(tables))
+
+    def _set_status(self, table: str, status: str) -> str:
+        """Of a table and the others of its update group; the unit that they are."""
+        unit = self._graph.units.of(table)
+        for name in self._graph.units[unit]:
+            self._catalog.tables.set_status(name, status)
+        return unit
+
+    def _with_the_others(self, table: str) -> str:
+        others = ", ".join(f"'{other}'" for other in self._graph.units.beside(table))
+        return f", together with {others} of its update group" if others else ""
