@@ -248,7 +248,7 @@ def _print(curves: Curves, figure: Path | None) -> None:
     console.print(f"[bold]{chosen.name}[/bold]  {chosen.title}")
     console.print(table_of(curves))
     length = f"{curves.events:,} events per point, " if chosen.counts_events else ""
-    console.print(f"[dim]{chosen.y_label}; {length}seed {curves.seed}[/dim]")
+    console.print(f"[dim]{chosen.axes.y}; {length}seed {curves.seed}[/dim]")
     if figure is not None:
         console.print(f"Drawn into {escape(str(figure))}.")
 
@@ -260,7 +260,7 @@ def table_of(curves: Curves) -> Table:
 
 def _rows(curves: Curves) -> Table:
     """A row for each place of the x axis; a curve that is not there has nothing in it."""
-    table = Table(curves.experiment.x_label, *curves.series, box=None, pad_edge=False)
+    table = Table(curves.experiment.axes.x, *curves.series, box=None, pad_edge=False)
     values = [dict(points) for points in curves.series.values()]
     for x in sorted({x for curve in values for x in curve}):
         table.add_row(f"{x:g}", *(f"{curve[x]:.3f}" if x in curve else "" for curve in values))

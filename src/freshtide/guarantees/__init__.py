@@ -29,6 +29,7 @@ from freshtide.guarantees.reservations import (
     whole_buckets,
 )
 from freshtide.guarantees.stretch import (
+    STRETCH,
     Group,
     GroupedLoad,
     grouped_breaches,
@@ -41,6 +42,7 @@ from freshtide.guarantees.stretch import (
 )
 
 __all__ = [
+    "STRETCH",
     "Breach",
     "EagerLoad",
     "Group",

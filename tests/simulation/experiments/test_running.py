@@ -10,6 +10,7 @@ import pytest
 from freshtide.core.errors import UsageError
 from freshtide.simulation.experiments import (
     EXPERIMENTS,
+    Axes,
     Conditions,
     Curves,
     Experiment,
@@ -90,8 +91,9 @@ def staleness_of(policy: str, conditions: Conditions) -> Series:
 OVER_TIME = Experiment(
     name="over-time",
     title="Staleness over time",
-    x_label="Seconds",
-    y_label="Staleness",
+    paper="None",
+    caption="A run for each policy.",
+    axes=Axes(x="Seconds", y="Staleness"),
     points=("fifo", "edf"),
     labels=("fifo", "edf", "bound", "nowhere"),
     references=("bound",),

@@ -1,37 +1,21 @@
-"""The papers' experiments, one file per figure."""
+"""The papers' experiments in virtual time: a module for each paper, and each of its figures a value.
 
-from typing import Any
+Here is what an experiment is, how its points are measured in parallel, and how its curves are drawn. What needs Spark
+to be measured is in `freshtide.spark.experiments`, which builds its experiments of the same parts. What the papers' own
+words and figures come to here is told in docs/experiments.md.
+"""
 
-from freshtide.simulation.experiments import (
-    bateni_competitive,
-    bateni_stretch,
-    golab_fig4,
-    golab_fig5,
-    golab_fig6,
-    golab_fig7,
-    golab_fig8,
-    golab_fig9,
-    golab_fig10,
-    golab_fig11,
-    leontyev_fig9a,
-    leontyev_fig9a_worst,
-    leontyev_fig9b,
-    leontyev_fig9b_worst,
-    upstream_fig5a,
-    upstream_fig5b,
-    upstream_fig7a,
-    upstream_fig7b,
-    upstream_fig9,
-    upstream_fig13a,
-    upstream_fig13b,
-    upstream_fig14,
-    upstream_fig16a,
-    upstream_fig16b,
-    upstream_fig17a,
-    upstream_fig17b,
+from freshtide.simulation.experiments.experiment import (
+    Axes,
+    Conditions,
+    Curves,
+    Experiment,
+    Panel,
+    PointMeasure,
+    Series,
 )
-from freshtide.simulation.experiments.experiment import PAPERS_EVENTS, Conditions, Curves, Experiment, Panel, Series
 from freshtide.simulation.experiments.plotting import plot, require_format
+from freshtide.simulation.experiments.registry import EXPERIMENTS
 from freshtide.simulation.experiments.running import (
     Measured,
     Point,
@@ -40,47 +24,16 @@ from freshtide.simulation.experiments.running import (
     run_experiment,
 )
 
-EXPERIMENTS: dict[str, Experiment[Any]] = {
-    module.FIGURE.name: module.FIGURE
-    for module in (
-        golab_fig4,
-        golab_fig5,
-        golab_fig6,
-        golab_fig7,
-        golab_fig8,
-        golab_fig9,
-        golab_fig10,
-        golab_fig11,
-        leontyev_fig9a,
-        leontyev_fig9b,
-        leontyev_fig9a_worst,
-        leontyev_fig9b_worst,
-        bateni_competitive,
-        bateni_stretch,
-        upstream_fig5a,
-        upstream_fig5b,
-        upstream_fig7a,
-        upstream_fig7b,
-        upstream_fig9,
-        upstream_fig13a,
-        upstream_fig13b,
-        upstream_fig14,
-        upstream_fig16a,
-        upstream_fig16b,
-        upstream_fig17a,
-        upstream_fig17b,
-    )
-}
-
 __all__ = [
     "EXPERIMENTS",
-    "PAPERS_EVENTS",
+    "Axes",
     "Conditions",
     "Curves",
     "Experiment",
     "Measured",
     "Panel",
     "Point",
+    "PointMeasure",
     "Series",
     "Spread",
     "over_processes",

@@ -7,9 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-PAPERS_EVENTS = 1_000_000
-"""Each point of Golab et al. 2011 is the result of so many arrivals and completions."""
-
 PointT = TypeVar("PointT")
 Series = Mapping[str, list[tuple[float, float]]]
 """Of each label, places on the x axis and values."""
@@ -24,6 +21,22 @@ class Conditions:
     seed: int
     stretch: float = 1.0
     """Makes slow and normal times so many times as long: what a paper does not give must not matter."""
+
+
+PointMeasure = Callable[[PointT, Conditions], Series]
+"""Of a point: what it gives each of the curves, which is one place, or many, or none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """What is drawn against what."""
+
+    x: str
+    y: str
+    logarithmic: bool = False
+    """Whether values lie orders of magnitude apart."""
+    top: float | None = None
+    """Where the y axis ends, if a curve would go off far beyond the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +56,17 @@ class Experiment(Generic[PointT]):
 
     name: str
     title: str
-    x_label: str
-    y_label: str
+    paper: str
+    """And its section: where the figure is, or what it is about."""
+    caption: str
+    """What is set up, in a sentence or two, and what to look at."""
+    axes: Axes
     labels: tuple[str, ...]
     """Of the curves, in the order of the paper's legend."""
     points: tuple[PointT, ...]
     """What is measured apart, and in parallel: places on the x axis, for instance, or names of policies."""
-    measure: Callable[[PointT, Conditions], Series]
-    """One point: it gives each of the curves one place, or many, or none."""
-    events: float = PAPERS_EVENTS
+    measure: PointMeasure[PointT]
+    events: float
     """For each point, unless the user says otherwise; infinite where only the experiment can say."""
     references: tuple[str, ...] = ()
     """The curves that nobody ran, such as the bound of a theorem."""
@@ -59,10 +74,6 @@ class Experiment(Generic[PointT]):
     """Those that are places apart, with nothing between them."""
     panels: tuple[Panel, ...] = ()
     """None: all curves in one graph."""
-    logarithmic: bool = False
-    """Whether values lie orders of magnitude apart."""
-    top: float | None = None
-    """Where the y axis ends, if a curve would go off far beyond the others."""
 
     @property
     def counts_events(self) -> bool:
@@ -87,8 +98,8 @@ class Curves:
     def as_json(self) -> dict[str, Any]:
         return {
             "experiment": self.experiment.name,
-            "x_label": self.experiment.x_label,
-            "y_label": self.experiment.y_label,
+            "x_label": self.experiment.axes.x,
+            "y_label": self.experiment.axes.y,
             "events": self.events if math.isfinite(self.events) else None,
             "seed": self.seed,
             "series": {label: [list(point) for point in points] for label, points in self.series.items()},

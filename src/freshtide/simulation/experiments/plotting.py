@@ -44,7 +44,7 @@ def plot(curves: Curves, path: Path) -> None:
         column = figure.subplots(len(graphs), sharex=True, squeeze=False)[:, 0]
         for axes, graph in zip(column, graphs, strict=True):
             _draw(axes, graph, curves)
-        column[-1].set_xlabel(experiment.x_label)
+        column[-1].set_xlabel(experiment.axes.x)
         if experiment.panels:
             figure.suptitle(experiment.title, fontsize=11)
         figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None, dpi=150)
@@ -64,11 +64,11 @@ def _draw(axes: Axes, graph: Panel, curves: Curves) -> None:
         else:
             marker = _MARKERS[number % len(_MARKERS)] if len(points) <= _MOST_MARKED else None
             axes.plot(xs, ys, marker=marker, markersize=4, linewidth=1.3, label=label)
-    axes.set_ylabel(graph.y_label or experiment.y_label)
-    if experiment.logarithmic:
+    axes.set_ylabel(graph.y_label or experiment.axes.y)
+    if experiment.axes.logarithmic:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0.0, top=experiment.top)
+        axes.set_ylim(bottom=0.0, top=experiment.axes.top)
     axes.set_title(graph.title, fontsize=10)
     axes.grid(alpha=0.25)
     if experiment.panels:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from freshtide.simulation.experiments.experiment import Conditions, Curves, Experiment, Series
+from freshtide.simulation.experiments.registry import EXPERIMENTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,6 @@ Spread = Callable[[Measure, Sequence[Point]], Iterable[Measured]]
 
 def measure_point(point: Point) -> Measured:
     """Measure one point; called in whatever process the point was sent to."""
-    from freshtide.simulation.experiments import EXPERIMENTS
-
     experiment = EXPERIMENTS[point.experiment]
     return Measured(number=point.number, series=experiment.measure(experiment.points[point.number], point.conditions))
 

@@ -3,7 +3,7 @@
 Execution times are what is measured, so points are measured one after another, in one session.
 """
 
-from freshtide.spark.experiments.figures import SCALES, flow_experiments
+from freshtide.spark.experiments.karagiannis import SCALES, flow_experiments
 from freshtide.spark.experiments.measuring import SMALL_PACKS, FlowBench, FlowRun, measured_in_turn
 from freshtide.spark.experiments.tpch import NoDataError, require_scale, tpch_data
 

@@ -10,7 +10,7 @@ from statistics import mean
 from typing import Any
 
 from freshtide.flows.archetypes import ARCHETYPES, COMBINATIONS, SELECTIVE
-from freshtide.simulation.experiments import Conditions, Experiment, Panel, Series
+from freshtide.simulation.experiments import Axes, Conditions, Experiment, Panel, Series
 from freshtide.spark.experiments.measuring import FlowBench, FlowRun
 
 SCALES = (0.005, 0.01, 0.02)
@@ -18,6 +18,7 @@ SCALES = (0.005, 0.01, 0.02)
 POLICIES = {"RR": "round-robin", "MC": "minimum-cost", "MM": "minimum-memory"}
 ALL_POLICIES = {**POLICIES, "MP": "mixed"}
 _SELECTIVITIES = (0.2, 0.4, 0.6, 0.8, 1.0)
+_PAPER = "Karagiannis et al. 2013"
 _SCALE_FACTOR = "Scale factor"
 _SECONDS, _AVERAGE, _MAXIMUM = "Execution time (s)", "Average memory (row packs)", "Maximum memory (row packs)"
 _MEASURES: Mapping[str, Callable[[FlowRun], float]] = {
@@ -56,17 +57,25 @@ class FlowPoint:
 def flow_experiments(bench: OpenBench, *, scales: Sequence[float] = SCALES) -> dict[str, Experiment[Any]]:
     """All of them by name."""
     runs = Runs(bench)
-    archetypes = partial(_by_flow, flows=ARCHETYPES, policies=POLICIES, runs=runs, scales=scales)
+    archetypes = partial(
+        _by_flow,
+        caption="Each archetype for itself, under each of the three policies.",
+        flows=ARCHETYPES,
+        policies=POLICIES,
+        runs=runs,
+        scales=scales,
+    )
     figures: list[Experiment[Any]] = [
-        _mean_of_all("karagiannis-fig4", "Mean time of the archetypes", measure=_SECONDS, runs=runs, scales=scales),
-        _mean_of_all("karagiannis-fig5", "Mean memory of the archetypes", measure=_AVERAGE, runs=runs, scales=scales),
-        archetypes("karagiannis-fig8", "Time of the archetypes", measure=_SECONDS),
-        archetypes("karagiannis-fig9", "Average memory of the archetypes", measure=_AVERAGE),
-        archetypes("karagiannis-fig10", "Maximum memory of the archetypes", measure=_MAXIMUM),
+        _mean_of_all("4", "Mean time of the archetypes", measure=_SECONDS, runs=runs, scales=scales),
+        _mean_of_all("5", "Mean memory of the archetypes", measure=_AVERAGE, runs=runs, scales=scales),
+        archetypes("8", "Time of the archetypes", measure=_SECONDS),
+        archetypes("9", "Average memory of the archetypes", measure=_AVERAGE),
+        archetypes("10", "Maximum memory of the archetypes", measure=_MAXIMUM),
         _by_selectivity(runs, max(scales)),
         _by_flow(
-            "karagiannis-fig12",
+            "12",
             "The Mixed Policy on combinations of archetypes",
+            caption="Three workflows under all four policies, with packs as large as they are unless somebody says.",
             measure=_SECONDS,
             flows=COMBINATIONS,
             policies=ALL_POLICIES,
@@ -78,7 +87,9 @@ def flow_experiments(bench: OpenBench, *, scales: Sequence[float] = SCALES) -> d
     return {figure.name: figure for figure in figures}
 
 
-def _mean_of_all(name: str, title: str, *, measure: str, runs: Runs, scales: Sequence[float]) -> Experiment[FlowPoint]:
+def _mean_of_all(
+    number: str, title: str, *, measure: str, runs: Runs, scales: Sequence[float]
+) -> Experiment[FlowPoint]:
     """Figures 4 and 5: over all archetypes."""
 
     def measured(point: FlowPoint, _: Conditions) -> Series:
@@ -86,10 +97,11 @@ def _mean_of_all(name: str, title: str, *, measure: str, runs: Runs, scales: Seq
         return {point.policy: [(point.scale, mean(map(_MEASURES[measure], made)))]}
 
     return Experiment(
-        name=name,
+        name=f"karagiannis-fig{number}",
         title=title,
-        x_label=_SCALE_FACTOR,
-        y_label=measure,
+        paper=f"{_PAPER}, section 4",
+        caption="The mean over all archetypes, under each of the three policies.",
+        axes=Axes(x=_SCALE_FACTOR, y=measure),
         labels=tuple(POLICIES),
         points=tuple(
             FlowPoint(flows=tuple(ARCHETYPES), policy=policy, scale=scale) for scale in scales for policy in POLICIES
@@ -100,9 +112,10 @@ def _mean_of_all(name: str, title: str, *, measure: str, runs: Runs, scales: Seq
 
 
 def _by_flow(
-    name: str,
+    number: str,
     title: str,
     *,
+    caption: str,
     measure: str,
     flows: Iterable[str],
     policies: Mapping[str, str],
@@ -118,10 +131,11 @@ def _by_flow(
 
     labels = {flow: tuple(_label(flow, policy) for policy in policies) for flow in flows}
     return Experiment(
-        name=name,
+        name=f"karagiannis-fig{number}",
         title=title,
-        x_label=_SCALE_FACTOR,
-        y_label=measure,
+        paper=f"{_PAPER}, section 7",
+        caption=caption,
+        axes=Axes(x=_SCALE_FACTOR, y=measure),
         labels=tuple(label for several in labels.values() for label in several),
         points=tuple(
             FlowPoint(flows=(flow,), policy=policy, scale=scale)
@@ -159,8 +173,9 @@ def _by_selectivity(runs: Runs, scale: float) -> Experiment[FlowPoint]:
     return Experiment(
         name="karagiannis-fig11",
         title=f"Selectivity, scale factor {scale:g}",
-        x_label="Selectivity",
-        y_label=_SECONDS,
+        paper=f"{_PAPER}, section 7",
+        caption="Of butterfly and primary flow, a share of whose keys is taken out first.",
+        axes=Axes(x="Selectivity", y=_SECONDS),
         labels=tuple(label for panel in panels for label in panel.labels),
         points=tuple(
             FlowPoint(flows=(flow,), policy=policy, scale=scale, selectivity=selectivity)
@@ -197,8 +212,9 @@ def _one_run_each(runs: Runs, scale: float) -> Experiment[str]:
     return Experiment(
         name="karagiannis-figA1",
         title=f"One run of the butterfly, scale factor {scale:g}",
-        x_label="Time (s)",
-        y_label="Row packs",
+        paper=f"{_PAPER}, appendix A",
+        caption="What waits in the queues, and which activity is activated when.",
+        axes=Axes(x="Time (s)", y="Row packs"),
         labels=tuple(label for panel in panels for label in panel.labels),
         points=tuple(POLICIES),
         measure=measured,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -13,7 +14,7 @@ from typing import Literal, NamedTuple
 from freshtide.core.latest import KeyOrder
 from freshtide.latest.pages import NaiveMemory, PagedMemory, PagePool, TupleLayout, TupleMemory
 from freshtide.latest.queues import LatestQueue
-from freshtide.simulation.experiments.experiment import Conditions, Series
+from freshtide.simulation.experiments.experiment import Axes, Conditions, Experiment, PointMeasure, Series
 from freshtide.simulation.latest import MemoryGauge, each_tick, keys, serve
 
 KEYS = 100
@@ -26,10 +27,7 @@ MEMORIES: dict[str, Callable[[PagePool, TupleLayout], TupleMemory]] = {
     "Naive": NaiveMemory,
 }
 
-SKEW = "Zipf theta of the update rates"
-LOAD = "Load factor"
-EFFECTIVE = "Effective use of allocated memory"
-ALLOCATED = "Allocated locations"
+Shown = Literal["effective", "allocated"]
 
 
 class Usage(NamedTuple):
@@ -56,16 +54,75 @@ def usage(memory: str, theta: float, load: float, seed: int) -> Usage:
     return Usage(gauge.effective_use(end), gauge.mean_allocated(end))
 
 
-def by_skew(shown: Literal["effective", "allocated"]) -> Callable[[float, Conditions], Series]:
+def by_skew(shown: Shown) -> PointMeasure[float]:
     """Over the skew, on average over the load factors."""
     return lambda theta, conditions: _means(theta, shown, [(theta, load) for load in LOADS], conditions)
 
 
-def by_load(shown: Literal["effective", "allocated"]) -> Callable[[float, Conditions], Series]:
+def by_load(shown: Shown) -> PointMeasure[float]:
     """Over the load factor, on average over the distributions."""
     return lambda load, conditions: _means(load, shown, [(theta, load) for theta in THETAS], conditions)
 
 
-def _means(x: float, shown: str, settings: Iterable[tuple[float, float]], conditions: Conditions) -> Series:
+def _means(x: float, shown: Shown, settings: Iterable[tuple[float, float]], conditions: Conditions) -> Series:
     runs = {memory: [usage(memory, *setting, conditions.seed) for setting in settings] for memory in MEMORIES}
     return {memory: [(x, sum(getattr(run, shown) for run in found) / len(found))] for memory, found in runs.items()}
+
+
+def _figure(
+    number: str, title: str, *, caption: str, axes: Axes, points: tuple[float, ...], measure: PointMeasure[float]
+) -> Experiment[float]:
+    return Experiment(
+        name=f"upstream-fig{number}",
+        title=title,
+        paper="Moga et al. 2009, section 7.3",
+        caption=caption,
+        axes=axes,
+        labels=tuple(MEMORIES),
+        points=points,
+        measure=measure,
+        events=math.inf,
+    )
+
+
+_SKEW = "Zipf theta of the update rates"
+_LOAD = "Load factor"
+_EFFECTIVE = "Effective use of allocated memory"
+_ALLOCATED = "Allocated locations"
+_OVER_LOADS = "The mean over load factors from 2 to 100."
+_OVER_SKEWS = "The mean over Zipf distributions with theta from 0 to 0.9."
+
+FIGURES: tuple[Experiment[float], ...] = (
+    _figure(
+        "16a",
+        "Effective memory usage under various update rate distributions",
+        caption=_OVER_LOADS,
+        axes=Axes(x=_SKEW, y=_EFFECTIVE),
+        points=THETAS,
+        measure=by_skew("effective"),
+    ),
+    _figure(
+        "16b",
+        "Memory usage under various update rate distributions",
+        caption=_OVER_LOADS,
+        axes=Axes(x=_SKEW, y=_ALLOCATED),
+        points=THETAS,
+        measure=by_skew("allocated"),
+    ),
+    _figure(
+        "17a",
+        "Effective memory usage under various load factors",
+        caption=_OVER_SKEWS,
+        axes=Axes(x=_LOAD, y=_EFFECTIVE),
+        points=LOADS,
+        measure=by_load("effective"),
+    ),
+    _figure(
+        "17b",
+        "Memory usage under various load factors",
+        caption=_OVER_SKEWS,
+        axes=Axes(x=_LOAD, y=_ALLOCATED),
+        points=LOADS,
+        measure=by_load("allocated"),
+    ),
+)
