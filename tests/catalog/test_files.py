@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from freshtide.catalog import Catalog
+from freshtide.core.feeds import Column
 from freshtide.core.files import FeedFile, FileState
-from freshtide.core.tables import Column
 
 from .arrivals import a_file
 

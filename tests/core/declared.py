@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile, FileState
-from freshtide.core.tables import Column, Feed, FileFormat, SqlQuery, Table
+from freshtide.core.tables import SqlQuery, Table
+from tests.feedsettings import feed_of
 
 
 def sql(text: str) -> SqlQuery:
@@ -31,11 +33,10 @@ def feed(**changes: Any) -> Feed:
     settings: dict[str, Any] = {
         "name": "cpu_feed",
         "path": "landing/*.csv",
-        "format": FileFormat.CSV,
         "schema": (Column(name="time", type="timestamp"),),
         "time_column": "time",
     }
-    return Feed(**(settings | changes))
+    return feed_of(settings | changes)
 
 
 def arrived(number: int, timestamp: float | None, *, mark: bool = False, path: str | None = None) -> FeedFile:

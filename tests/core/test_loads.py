@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadPlan, plan_load
-from freshtide.core.tables import Feed
 
 from .declared import arrived, feed
 

@@ -13,46 +13,48 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from freshtide.core.feeds import Feed
 from freshtide.core.instants import micros, micros_of
-from freshtide.core.tables import Feed, FileFormat
 from freshtide.feeds import parser
+from freshtide.feeds.formats import CsvFormat, JsonFormat, ParquetFormat
 
 Row = Mapping[str, Any]
 
 
 def read_rows(feed: Feed, path: Path) -> Iterator[Row | None]:
     """The rows of a file; None for one that cannot be taken apart."""
-    if feed.format is FileFormat.PARQUET:
+    if isinstance(feed.format, ParquetFormat):
         yield from pq.read_table(path).to_pylist()
         return
     content = path.read_bytes()
     lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
-    if feed.format is FileFormat.JSON:
+    if isinstance(feed.format, JsonFormat):
         for line in lines:
             try:
                 yield json.loads(line)
             except json.JSONDecodeError:
                 yield None
         return
-    names = None if feed.header else feed.column_names
-    yield from csv.DictReader(lines, names, delimiter=feed.delimiter, quotechar=feed.quote)
+    options = CsvFormat.of(feed)
+    names = None if options.header else feed.column_names
+    yield from csv.DictReader(lines, names, delimiter=options.delimiter, quotechar=options.quote)
 
 
 def fits(feed: Feed, row: Row | None) -> bool:
     """Whether a row has just the declared columns, with values of their types."""
     if row is None or tuple(row) != feed.column_names:
         return False
-    return all(_fits(row[c.name], c.type, feed, nullable=c.nullable) for c in feed.schema if c.name != feed.time_column)
+    return all(_fits(row[c.name], c.type, feed, nullable=c.nullable) for c in feed.schema if c.name != feed.time.column)
 
 
 def stamp(feed: Feed, row: Row) -> int:
     """The row's time in whole microseconds."""
-    value = row[feed.time_column]
-    return micros_of(value) if isinstance(value, datetime) else micros(parser(feed.time_format)(str(value)))
+    value = row[feed.time.column]
+    return micros_of(value) if isinstance(value, datetime) else micros(parser(feed.time.format)(str(value)))
 
 
 def _fits(value: object, kind: str, feed: Feed, *, nullable: bool) -> bool:
-    if value is None or value == feed.null_value:
+    if value is None or value == getattr(feed.format, "null_value", ""):
         return nullable
     match kind:
         case "string":

@@ -13,10 +13,10 @@ import pytest
 
 from freshtide.catalog import Catalog
 from freshtide.clock import SystemClock
+from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import micros
 from freshtide.core.loads import plan_load
-from freshtide.core.tables import Feed
 from freshtide.demo import Generator, create_demo, feed_live
 from freshtide.demo.generator import Arrival
 from freshtide.feeds import FeedSet
@@ -87,8 +87,8 @@ def test_at_the_start_there_is_one_file_of_every_feed(tmp_path: Path) -> None:
 def test_files_come_as_often_as_declared(delivered: Delivered) -> None:
     counts = Counter(arrival.stream.feed for arrival, _ in delivered.files)
     for name, feed in delivered.project.feeds.items():
-        assert feed.period is not None
-        assert abs(counts[name] - (1 + MINUTE / feed.period)) <= 1
+        assert feed.rhythm.period is not None
+        assert abs(counts[name] - (1 + MINUTE / feed.rhythm.period)) <= 1
 
 
 def test_no_unfinished_files_remain(delivered: Delivered) -> None:
@@ -121,7 +121,7 @@ def test_all_rows_fit_the_schema_but_for_a_few_that_are_meant_not_to(delivered: 
 
 def test_rows_lie_within_the_span_of_their_file_up_to_its_end(delivered: Delivered) -> None:
     for feed in delivered.project.feeds.values():
-        if feed.lateness:
+        if feed.time.lateness:
             continue
         for arrival, rows in delivered.good_rows(feed):
             stamps = [stamp(feed, row) for row in rows]

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from freshtide.core.tables import FileFormat, FunctionQuery, Maintenance, TimestampFrom
+from freshtide.core.feeds import TimestampFrom
+from freshtide.core.tables import FunctionQuery, Maintenance
 from freshtide.demo import create_demo
 from freshtide.demo.streams import STREAMS
+from freshtide.feeds.formats import CsvFormat, JsonFormat, ParquetFormat
 from freshtide.project import Project, load_project
 
 APPEND, PARTITIONS, FULL = Maintenance.APPEND, Maintenance.PARTITIONS, Maintenance.FULL
@@ -60,7 +62,7 @@ def test_no_target_lag_is_out_of_reach(project: Project) -> None:
     for table in project.graph.values():
         below = [table.name, *project.graph.ancestors(table.name)]
         feeds = [project.feeds[feed] for name in below if (feed := project.graph[name].feed)]
-        bound = max((feed.period or 0) + (0 if table.is_base else feed.lateness or 0) for feed in feeds)
+        bound = max((feed.rhythm.period or 0) + (0 if table.is_base else feed.time.lateness or 0) for feed in feeds)
         bucket = table.grain.width / 1e6 if table.emits_closed_buckets and table.grain else 0
         assert table.target_lag is not None
         assert table.target_lag >= 1.5 * (bound + bucket), table.name
@@ -68,18 +70,19 @@ def test_no_target_lag_is_out_of_reach(project: Project) -> None:
 
 def test_feeds_differ_in_format_and_settings(project: Project) -> None:
     feeds = project.feeds.values()
-    assert {feed.format for feed in feeds} == set(FileFormat)
-    assert {feed.timestamp_from for feed in feeds} == set(TimestampFrom)
-    assert {feed.time_format for feed in feeds} >= {None, "epoch_seconds", "epoch_millis"}
+    assert {type(feed.format) for feed in feeds} == {CsvFormat, JsonFormat, ParquetFormat}
+    assert {feed.folder.timestamp_from for feed in feeds} == set(TimestampFrom)
+    assert {feed.time.format for feed in feeds} >= {None, "epoch_seconds", "epoch_millis"}
     settling = Counter(
-        "marker" if feed.settling.marker else "quiet" if feed.settling.quiet else "renamed" for feed in feeds
+        "marker" if settling.marker else "quiet" if settling.quiet else "renamed"
+        for settling in (feed.folder.settling for feed in feeds)
     )
     assert settling == {"renamed": 6, "marker": 1, "quiet": 1}
-    assert min(feed.period or 0 for feed in feeds) == 2
-    assert max(feed.period or 0 for feed in feeds) == 60
+    assert min(feed.rhythm.period or 0 for feed in feeds) == 2
+    assert max(feed.rhythm.period or 0 for feed in feeds) == 60
 
 
 def test_the_generator_delivers_every_feed_as_often_as_it_declares(project: Project) -> None:
     assert {stream.feed: stream.period / 1_000 for stream in STREAMS} == {
-        name: feed.period for name, feed in project.feeds.items()
+        name: feed.rhythm.period for name, feed in project.feeds.items()
     }

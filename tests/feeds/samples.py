@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile, FileState
-from freshtide.core.tables import Column, Feed, FileFormat
 from freshtide.feeds import FeedSet, LocalDisk, SettledFile
+from tests.feedsettings import feed_of
 
 LONG_AGO = 1_700_000_000.0
 NOW = LONG_AGO + 1_000.0
@@ -20,13 +21,12 @@ def make_feed(**changes: Any) -> Feed:
     settings: dict[str, Any] = {
         "name": "cpu",
         "path": "landing",
-        "format": FileFormat.CSV,
         "schema": tuple(Column(name=name, type="string") for name in COLUMNS),
         "time_column": "time",
         # The moments of these tests are made up.
         "future_limit": None,
     }
-    return Feed(**(settings | changes))
+    return feed_of(settings | changes)
 
 
 def put(path: Path, content: str | bytes = "time,host,load\n", at: float = LONG_AGO) -> Path:

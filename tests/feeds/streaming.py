@@ -7,29 +7,33 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from freshtide.core.latest import StreamSource
-from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.core.feeds import Column, Feed, SocketSource, StreamSource
+from freshtide.feeds.formats import JsonFormat
 from freshtide.feeds.streams import RejectedRow, StreamRow
+from tests.feedsettings import feed_of
 
 _LONGEST = 20.0
 """No test waits that long, unless it fails."""
 _GLANCE = 0.02
 
 
-def ticks(stream: StreamSource | None = None, **changes: Any) -> Feed:
+NOWHERE = SocketSource(host="localhost", port=1)
+"""For tests that open no stream."""
+
+
+def ticks(source: StreamSource = NOWHERE, **changes: Any) -> Feed:
     settings: dict[str, Any] = {
         "name": "ticks",
-        "path": "",
-        "format": FileFormat.JSON,
+        "format": JsonFormat,
         "schema": (
             Column(name="ts", type="timestamp"),
             Column(name="symbol", type="string", nullable=False),
             Column(name="price", type="double"),
         ),
         "time_column": "ts",
-        "stream": stream,
+        "source": source,
     }
-    return Feed(**(settings | changes))
+    return feed_of(settings | changes)
 
 
 def tick(second: int, symbol: str = "ABC", price: float = 1.0) -> str:

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from freshtide.core.feeds import Duplicates, Format, SchemaChange
 from freshtide.core.files import FeedFile, FileState
-from freshtide.core.tables import Duplicates, FileFormat, SchemaChange
 from freshtide.feeds import NotQuarantinedError, OtherContentError, VanishedFileError, admit, retry
+from freshtide.feeds.formats import CsvFormat, JsonFormat, ParquetFormat
 
 from .samples import NOW, MemoryLedger, make_feed, put, settled
 
@@ -99,18 +100,21 @@ def test_a_file_that_vanished_before_it_was_read_is_nothing(tmp_path: Path) -> N
     assert admit(make_feed(), gone, MemoryLedger(), NOW) is None
 
 
-def put_table(folder: Path, file_format: FileFormat, columns: tuple[str, ...]) -> Path:
+FORMATS = (CsvFormat, JsonFormat, ParquetFormat)
+
+
+def put_table(folder: Path, file_format: type[Format], columns: tuple[str, ...]) -> Path:
     path = folder / f"a.{file_format}"
-    if file_format is FileFormat.CSV:
+    if file_format is CsvFormat:
         return put(path, ",".join(columns) + "\n" + ",".join("1" for _ in columns))
-    if file_format is FileFormat.JSON:
+    if file_format is JsonFormat:
         return put(path, "{" + ",".join(f'"{name}": 1' for name in columns) + "}")
     pq.write_table(pa.table({name: [1] for name in columns}), path)
     return path
 
 
-@pytest.mark.parametrize("file_format", list(FileFormat))
-def test_added_columns_are_quarantined_unless_the_feed_evolves(tmp_path: Path, file_format: FileFormat) -> None:
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_added_columns_are_quarantined_unless_the_feed_evolves(tmp_path: Path, file_format: type[Format]) -> None:
     path = put_table(tmp_path, file_format, ("load", "time", "host", "extra"))
     file = admitted(MemoryLedger(), path, format=file_format)
     assert file.state is FileState.QUARANTINED
@@ -120,20 +124,20 @@ def test_added_columns_are_quarantined_unless_the_feed_evolves(tmp_path: Path, f
     assert evolving.state is FileState.READY
 
 
-@pytest.mark.parametrize("file_format", list(FileFormat))
-def test_missing_columns_are_quarantined_but_json_keys_may_be_absent(tmp_path: Path, file_format: FileFormat) -> None:
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_missing_columns_are_quarantined_but_json_keys_may_be_absent(tmp_path: Path, file_format: type[Format]) -> None:
     path = put_table(tmp_path, file_format, ("time", "host"))
     file = admitted(MemoryLedger(), path, format=file_format)
-    if file_format is FileFormat.JSON:
+    if file_format is JsonFormat:
         assert file.state is FileState.READY
     else:
         assert file.state is FileState.QUARANTINED
         assert "lacks 'load'" in (file.reason or "")
 
 
-@pytest.mark.parametrize("file_format", [FileFormat.CSV, FileFormat.PARQUET])
+@pytest.mark.parametrize("file_format", [CsvFormat, ParquetFormat])
 def test_a_file_without_its_time_column_is_quarantined_even_if_the_feed_evolves(
-    tmp_path: Path, file_format: FileFormat
+    tmp_path: Path, file_format: type[Format]
 ) -> None:
     path = put_table(tmp_path, file_format, ("host", "load"))
     file = admitted(MemoryLedger(), path, format=file_format, on_schema_change=SchemaChange.EVOLVE)
@@ -143,9 +147,9 @@ def test_a_file_without_its_time_column_is_quarantined_even_if_the_feed_evolves(
 
 def test_other_orders_of_columns_are_fine_and_doubled_names_are_not(tmp_path: Path) -> None:
     evolve = SchemaChange.EVOLVE
-    reordered = put_table(tmp_path, FileFormat.CSV, ("load", "host", "time"))
+    reordered = put_table(tmp_path, CsvFormat, ("load", "host", "time"))
     assert admitted(MemoryLedger(), reordered).state is FileState.READY
-    doubled = put_table(tmp_path, FileFormat.CSV, ("time", "host", "load", "host"))
+    doubled = put_table(tmp_path, CsvFormat, ("time", "host", "load", "host"))
     file = admitted(MemoryLedger(), doubled, on_schema_change=evolve)
     assert file.state is FileState.QUARANTINED
     assert "twice: 'host'" in (file.reason or "")
@@ -153,7 +157,7 @@ def test_other_orders_of_columns_are_fine_and_doubled_names_are_not(tmp_path: Pa
 
 def test_a_retried_file_is_judged_by_the_feed_as_it_is_now(tmp_path: Path) -> None:
     ledger = MemoryLedger()
-    path = put_table(tmp_path, FileFormat.CSV, ("time", "host", "load", "extra"))
+    path = put_table(tmp_path, CsvFormat, ("time", "host", "load", "extra"))
     admitted(ledger, path)
     feed = make_feed()
     assert retry(feed, str(path), ledger, NOW).state is FileState.QUARANTINED

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from freshtide.core.errors import FreshtideError
+from freshtide.core.feeds import TimestampFrom
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import parse_instant
-from freshtide.core.tables import TimestampFrom
 from freshtide.feeds import FeedSet
 
 from .samples import LONG_AGO, NOW, CountingDisk, MemoryLedger, aged, make_feed, polled, put
@@ -144,7 +144,7 @@ def test_a_restart_without_them_registers_nothing_twice(tmp_path: Path) -> None:
 def test_200_idle_feeds_cost_a_look_each(tmp_path: Path) -> None:
     feeds = [make_feed(name=f"feed{n}", path=f"in/{n}") for n in range(200)]
     for feed in feeds:
-        aged(put(tmp_path / feed.path / "a.csv", HEADER).parent)
+        aged(put(tmp_path / feed.folder.path / "a.csv", HEADER).parent)
     disk, ledger = CountingDisk(), MemoryLedger()
     watched = FeedSet(feeds, tmp_path, ledger, sweep_interval=1e9, disk=disk)
     assert len(polled(watched, ledger, NOW)) == 200

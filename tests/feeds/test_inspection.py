@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from freshtide.core.errors import FreshtideError
+from freshtide.core.feeds import TimestampFrom
 from freshtide.core.instants import parse_instant
-from freshtide.core.tables import FileFormat, TimestampFrom
 from freshtide.feeds import Inspection, UnreadableFileError, check_feed, inspect, read_punctuation
+from freshtide.feeds.formats import CsvFormat, JsonFormat, ParquetFormat
 
 from .samples import LONG_AGO, aged, make_feed, put, settled
 
@@ -126,16 +127,16 @@ def test_lines_across_chunks_are_counted_once(tmp_path: Path) -> None:
 
 def test_json_lines_are_counted_whatever_they_hold(tmp_path: Path) -> None:
     text = '{"time": "2024-05-01", "b": 1}\n\nno json\n[1]\n{"c": 2, "time": 7}\n'
-    found = inspected(put(tmp_path / "a.json", text), format=FileFormat.JSON)
+    found = inspected(put(tmp_path / "a.json", text), format=JsonFormat)
     assert (found.rows, found.columns) == (4, ("time", "b", "c"))
     assert found.timestamp == parse_instant("2024-05-01")
-    empty = inspected(put(tmp_path / "b.json", "\n"), format=FileFormat.JSON)
+    empty = inspected(put(tmp_path / "b.json", "\n"), format=JsonFormat)
     assert (empty.rows, empty.columns, empty.timestamp) == (0, None, None)
 
 
 def test_json_numbers_are_times_in_epoch_formats(tmp_path: Path) -> None:
     text = '{"time": 1714570200.5}\n{"time": "1714570100"}\n{"time": true}\n'
-    found = inspected(put(tmp_path / "a.json", text), format=FileFormat.JSON, time_format="epoch_seconds")
+    found = inspected(put(tmp_path / "a.json", text), format=JsonFormat, time_format="epoch_seconds")
     assert found.timestamp == 1714570200.5
 
 
@@ -155,7 +156,7 @@ def test_parquet_timestamps_are_exact_with_and_without_statistics(
         row_group_size=4,
         write_statistics=write_statistics,
     )
-    found = inspected(path, format=FileFormat.PARQUET)
+    found = inspected(path, format=ParquetFormat)
     assert (found.rows, found.columns) == (12, ("host", "time"))
     assert found.timestamp == exact.timestamp()
 
@@ -179,7 +180,7 @@ def test_other_parquet_time_columns_are_read(
     tmp_path: Path, values: pa.Array, time_format: str | None, expected: str | None, write_statistics: bool
 ) -> None:
     path = put_parquet(tmp_path / "a.parquet", {"time": values}, write_statistics=write_statistics)
-    found = inspected(path, format=FileFormat.PARQUET, time_format=time_format)
+    found = inspected(path, format=ParquetFormat, time_format=time_format)
     assert found.rows == len(values)
     assert found.timestamp == (parse_instant(expected) if expected else None)
 
@@ -206,7 +207,7 @@ def test_a_gzip_file_that_unpacks_to_much_more_is_counted_in_pieces(tmp_path: Pa
 @pytest.mark.parametrize("name", ["a.csv", "a.json"])
 def test_names_and_gzip_content_must_agree(tmp_path: Path, name: str) -> None:
     packed = put(tmp_path / name, gzip.compress(b"x"))
-    assert "does not end in .gz" in fault(packed, format=FileFormat(packed.suffix[1:])).reason
+    assert "does not end in .gz" in fault(packed, format=CsvFormat if packed.suffix == ".csv" else JsonFormat).reason
     plain = put(tmp_path / f"{name}.gz", CSV)
     assert "does not hold gzip" in fault(plain).reason
     assert "is empty" in fault(put(tmp_path / "empty.csv.gz", "")).reason
@@ -240,9 +241,9 @@ def test_wide_encodings_are_read(tmp_path: Path) -> None:
 def test_what_is_not_parquet_is_unreadable(tmp_path: Path) -> None:
     whole = put_parquet(tmp_path / "whole.parquet", {"time": ["2024-05-01"] * 100}).read_bytes()
     for content, words in ((b"", "empty"), (CSV.encode(), "not Parquet"), (whole[:-30], "torn")):
-        assert words in fault(put(tmp_path / "a.parquet", content), format=FileFormat.PARQUET).reason
+        assert words in fault(put(tmp_path / "a.parquet", content), format=ParquetFormat).reason
     broken = whole[:-40] + b"\xff" * 32 + whole[-8:]
-    assert "Parquet" in fault(put(tmp_path / "b.parquet", broken), format=FileFormat.PARQUET).reason
+    assert "Parquet" in fault(put(tmp_path / "b.parquet", broken), format=ParquetFormat).reason
 
 
 def test_a_file_that_changed_after_it_settled_is_unreadable_and_has_no_hash(tmp_path: Path) -> None:
@@ -293,7 +294,7 @@ def test_a_timestamp_can_be_the_modification_time(tmp_path: Path) -> None:
         {"encoding": "klingon"},
         {"encoding": "cp1252"},
         {"encoding": "utf-16"},
-        {"encoding": "iso-8859-1", "format": FileFormat.JSON},
+        {"encoding": "iso-8859-1", "format": JsonFormat},
         {"delimiter": "||", "multiline": True},
         {"header": False, "time_column": "nowhere"},
     ],
@@ -316,7 +317,7 @@ def test_a_punctuation_file_with_anything_else_is_unreadable(tmp_path: Path, con
 
 def test_columns_of_json_come_from_the_first_thousand_records(tmp_path: Path) -> None:
     lines = [json.dumps({"time": "2024-05-01"})] * 1_000 + [json.dumps({"late": 1})]
-    found = inspected(put(tmp_path / "a.json", "\n".join(lines)), format=FileFormat.JSON)
+    found = inspected(put(tmp_path / "a.json", "\n".join(lines)), format=JsonFormat)
     assert (found.rows, found.columns) == (1_001, ("time",))
 
 
@@ -337,5 +338,5 @@ def test_parquet_with_many_rows_in_few_bytes_is_not_even_read(tmp_path: Path) ->
     path = tmp_path / "bomb.parquet"
     pq.write_table(pa.table({"time": time}), path, compression="zstd", write_statistics=False)
     with pytest.raises(UnreadableFileError, match=r"10,000,000 rows.*max_size"):
-        inspected(path, format=FileFormat.PARQUET)
-    assert inspected(path, format=FileFormat.PARQUET, max_size=80_000_000).unpacked == 80_000_000
+        inspected(path, format=ParquetFormat)
+    assert inspected(path, format=ParquetFormat, max_size=80_000_000).unpacked == 80_000_000

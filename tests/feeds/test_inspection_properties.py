@@ -14,8 +14,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freshtide.core.tables import FileFormat, TimestampFrom
+from freshtide.core.feeds import TimestampFrom
 from freshtide.feeds import Inspection, inspect
+from freshtide.feeds.formats import JsonFormat
 
 from .samples import make_feed, put, settled
 
@@ -61,7 +62,7 @@ def test_the_timestamp_of_a_csv_file_is_its_largest_readable_time(
 @given(st.lists(st.one_of(MOMENT, st.none()), max_size=30))
 def test_the_timestamp_of_a_json_file_is_its_largest_readable_time(moments: list[datetime | None]) -> None:
     lines = [json.dumps({"time": moment.isoformat() if moment else None}) for moment in moments]
-    found = inspected("a.json", "\n".join(lines), format=FileFormat.JSON)
+    found = inspected("a.json", "\n".join(lines), format=JsonFormat)
     assert found.rows == len(moments)
     assert found.timestamp == naive_latest(moments)
 

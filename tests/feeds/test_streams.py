@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshtide.core.latest import GeneratorSource, SocketSource
-from freshtide.core.tables import Column
+from freshtide.core.feeds import Column, GeneratorSource, SocketSource
 from freshtide.feeds import FeedSet
 from freshtide.feeds.streams import (
     RejectedRow,

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from freshtide.core.tables import Feed, FileFormat, Settling
+from freshtide.core.feeds import Feed, Format, Settling
 from freshtide.feeds import FolderWatcher
+from freshtide.feeds.formats import CsvFormat, JsonFormat, ParquetFormat
 
 from .samples import LONG_AGO, NOW, CountingDisk, aged, make_feed, put
 
@@ -99,13 +100,13 @@ def test_a_file_renamed_from_its_temporary_name_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file_format", "expected"),
     [
-        (FileFormat.CSV, ["a.csv", "b.csv.gz"]),
-        (FileFormat.JSON, ["c.json", "d.jsonl.gz", "e.ndjson"]),
-        (FileFormat.PARQUET, ["f.parquet"]),
+        (CsvFormat, ["a.csv", "b.csv.gz"]),
+        (JsonFormat, ["c.json", "d.jsonl.gz", "e.ndjson"]),
+        (ParquetFormat, ["f.parquet"]),
     ],
 )
 def test_a_folder_stands_for_the_files_of_the_feeds_format(
-    tmp_path: Path, file_format: FileFormat, expected: list[str]
+    tmp_path: Path, file_format: type[Format], expected: list[str]
 ) -> None:
     for name in ("a.csv", "b.csv.gz", "c.json", "d.jsonl.gz", "e.ndjson", "f.parquet", "g.txt", "csv"):
         put(tmp_path / "landing" / name)

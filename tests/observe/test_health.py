@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from freshtide.core.feeds import DeclaredRhythm, Feed
 from freshtide.core.health import Ailment, Outage
-from freshtide.core.tables import Feed
 from freshtide.observe import FeedHealth, HealthState, feed_healths, outage_story
 
 from .shop import NOON, Shop
@@ -96,7 +96,7 @@ def test_without_a_run_nobody_knows(shop: Shop) -> None:
 
 
 def test_without_a_period_nobody_knows_either(shop: Shop) -> None:
-    found = health(declares(shop, period=None))
+    found = health(declares(shop, rhythm=DeclaredRhythm()))
     assert (found.state, found.rhythm) == (HealthState.UNKNOWN, None)
     assert found.reason == "it declares no period, and too few files have come, or too irregularly, to learn one"
 

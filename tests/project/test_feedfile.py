@@ -3,15 +3,8 @@ from __future__ import annotations
 import pytest
 
 from freshtide.core.errors import Origin
-from freshtide.core.tables import (
-    Column,
-    Duplicates,
-    Feed,
-    FileFormat,
-    SchemaChange,
-    Settling,
-    TimestampFrom,
-)
+from freshtide.core.feeds import Column, Duplicates, Feed, FolderSource, RowTime, SchemaChange, Settling, TimestampFrom
+from freshtide.feeds.formats import CsvFormat, JsonFormat
 from freshtide.project.feeds.feedfile import read_feed
 from freshtide.project.notation.yamlfile import parse_yaml
 
@@ -49,10 +42,10 @@ def test_a_feed_is_called_like_its_file_unless_it_says_otherwise() -> None:
 def test_the_least_a_feed_needs_leaves_the_rest_at_its_default() -> None:
     assert feed(LEAST) == Feed(
         name="cpu",
-        path="landing/cpu/*.csv",
-        format=FileFormat.CSV,
         schema=(Column(name="time", type="timestamp"), Column(name="cpu", type="double")),
-        time_column="time",
+        time=RowTime(column="time"),
+        source=FolderSource(path="landing/cpu/*.csv"),
+        format=CsvFormat(),
         origin=Origin(file="feeds/cpu.yml", line=1),
     )
 
@@ -91,24 +84,25 @@ null_value: NA
         Column(name="At", type="string", nullable=False),
         Column(name="load", type="decimal(10, 2)"),
     )
-    assert found.time_column == "At", "the spelling of the schema counts"
-    assert (found.timestamp_from, found.name_pattern) == (TimestampFrom.NAME, "cpu_%Y%m%d%H%M*.csv")
-    assert found.settling == Settling(marker="{name}.done")
-    assert (found.lateness, found.period, found.punctuation) == (600.0, 300.0, "landing/*.punct")
-    assert (found.phase, found.jitter, found.timestamp_jitter) == (90.0, 20.0, 60.0)
-    assert (found.duplicates, found.on_schema_change) == (Duplicates.LOAD, SchemaChange.EVOLVE)
-    assert (found.header, found.delimiter, found.quote, found.escape) == (False, ";", "'", "^")
-    assert (found.multiline, found.encoding, found.null_value) == (True, "iso-8859-1", "NA")
+    assert found.time.column == "At", "the spelling of the schema counts"
+    assert (found.folder.timestamp_from, found.folder.name_pattern) == (TimestampFrom.NAME, "cpu_%Y%m%d%H%M*.csv")
+    assert found.folder.settling == Settling(marker="{name}.done")
+    assert (found.time.lateness, found.rhythm.period, found.folder.punctuation) == (600.0, 300.0, "landing/*.punct")
+    assert (found.rhythm.phase, found.rhythm.jitter, found.rhythm.timestamp_jitter) == (90.0, 20.0, 60.0)
+    assert (found.folder.duplicates, found.on_schema_change) == (Duplicates.LOAD, SchemaChange.EVOLVE)
+    csv = CsvFormat.of(found)
+    assert (csv.header, csv.delimiter, csv.quote, csv.escape) == (False, ";", "'", "^")
+    assert (csv.multiline, csv.encoding, csv.null_value) == (True, "iso-8859-1", "NA")
 
 
 @pytest.mark.parametrize("name", ["json", "jsonl", "ndjson"])
 def test_json_lines_have_several_names(name: str) -> None:
-    assert feed(LEAST.replace("format: csv", f"format: {name}")).format is FileFormat.JSON
+    assert feed(LEAST.replace("format: csv", f"format: {name}")).format == JsonFormat()
 
 
 @pytest.mark.parametrize(("settle", "quiet"), [("renamed", 0.0), ("5s", 5.0), ("0", 0.0)])
 def test_settling_by_time(settle: str, quiet: float) -> None:
-    assert feed(LEAST + f"settle: {settle}\n").settling == Settling(quiet=quiet)
+    assert feed(LEAST + f"settle: {settle}\n").folder.settling == Settling(quiet=quiet)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +116,7 @@ def test_settling_by_time(settle: str, quiet: float) -> None:
     ],
 )
 def test_a_phase_is_a_time_within_the_period_or_the_moment_of_any_file(written: str, instant: float) -> None:
-    assert feed(LEAST + f"period: 1w\nphase: {written}\n").phase == instant
+    assert feed(LEAST + f"period: 1w\nphase: {written}\n").rhythm.phase == instant
 
 
 @pytest.mark.parametrize(
@@ -149,7 +143,7 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
     assert problem.startswith(
         f"feeds/cpu.yml:6: The time column 'time' is of type {time_type}, and how it is written is not said."
     )
-    assert feed(text + "time_format: epoch_millis\n").time_format == "epoch_millis"
+    assert feed(text + "time_format: epoch_millis\n").time.format == "epoch_millis"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_the_starter_project_loads_without_problems_or_notes(tmp_path: Path) -> 
 def test_the_starter_project_brings_data_for_its_feed(tmp_path: Path) -> None:
     create_starter(tmp_path, "shop")
     feed = load_project(tmp_path).feeds["orders_feed"]
-    files = sorted(tmp_path.glob(feed.path))
+    files = sorted(tmp_path.glob(feed.folder.path))
     assert len(files) == 3
     for file in files:
         assert file.read_text(encoding="utf-8").splitlines()[0].split(",") == list(feed.column_names)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from freshtide.core.errors import Origin
-from freshtide.core.latest import GeneratorSource, SocketSource
-from freshtide.core.tables import Feed, FileFormat
+from freshtide.core.feeds import Feed, GeneratorSource, SocketSource
+from freshtide.feeds.formats import JsonFormat
 from freshtide.project.feeds.feedfile import read_feed
 from freshtide.project.notation.yamlfile import parse_yaml
 
@@ -47,8 +47,8 @@ def declared(text: str) -> Feed:
 )
 def test_a_feed_listens_or_connects(line: str, source: SocketSource) -> None:
     feed = declared(f"{line}\n{LEAST}")
-    assert feed.stream == source
-    assert (feed.name, feed.path, feed.format, feed.time_column) == ("ticks", "", FileFormat.JSON, "ts")
+    assert feed.source == source
+    assert (feed.name, feed.brings_files, feed.format, feed.time.column) == ("ticks", False, JsonFormat(), "ts")
     assert feed.column_names == ("ts", "symbol")
 
 
@@ -56,7 +56,7 @@ def test_the_format_may_be_said_and_the_time_be_a_number() -> None:
     feed = declared(
         "listen: localhost:9009\nformat: json\nschema: {ts: bigint}\ntime_column: TS\ntime_format: epoch_millis\n"
     )
-    assert (feed.time_column, feed.time_format) == ("ts", "epoch_millis")
+    assert (feed.time.column, feed.time.format) == ("ts", "epoch_millis")
 
 
 def numbers(start: int = 0) -> Iterator[dict[str, Any]]:
@@ -68,8 +68,8 @@ def test_a_generator_is_given_in_python() -> None:
     feed, told = read_feed(settings, lambda _: Origin(file="tables/ticks.py"))
     assert told == []
     assert feed is not None
-    assert isinstance(feed.stream, GeneratorSource)
-    assert feed.stream.function is numbers
+    assert isinstance(feed.source, GeneratorSource)
+    assert feed.source.function is numbers
 
 
 @pytest.mark.parametrize(

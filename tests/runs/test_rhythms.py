@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freshtide.core.feeds import DeclaredRhythm, Settling
 from freshtide.core.health import Arrival, Rhythm, health_at
-from freshtide.core.tables import Settling
 from freshtide.runs.rhythms import FeedRhythm, KnownBy, rhythm_from, rhythm_of, seen_after
 from tests.observe.shop import NOON, Shop
 
@@ -196,7 +196,7 @@ def test_a_feed_that_keeps_a_rhythm_is_healthy_by_the_rhythm_that_is_declared_or
 def test_the_rhythm_of_a_feed_comes_from_its_files_in_the_catalog(shop: Shop) -> None:
     for number in range(40):
         shop.arrives("orders", f"{number}.csv", number * 4 * MINUTE, at=number * 4 * MINUTE + number % 3)
-    feed = replace(shop.project.feeds["orders_feed"], period=None)
+    feed = replace(shop.project.feeds["orders_feed"], rhythm=DeclaredRhythm())
     learnt = rhythm_of(feed, shop.catalog, poll=POLL)
     assert learnt is not None
     assert learnt.rhythm.period == pytest.approx(4 * MINUTE)

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from freshtide.catalog import Catalog
+from freshtide.core.feeds import Feed, Settling
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage, Rhythm, outage_at
-from freshtide.core.tables import Feed, Settling
 from freshtide.runtime.outages import OutageWatch
 from freshtide.runtime.recovery import reconcile
 from freshtide.storage import Store

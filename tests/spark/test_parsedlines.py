@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
-from freshtide.core.tables import Column, Feed, FileFormat
-from freshtide.feeds import admit, holds_odd_lines, holds_times_of_day, nanoseconds, record_lines
+from freshtide.feeds import admit
+from freshtide.feeds.formats import JsonFormat
+from freshtide.feeds.formats.csv import record_lines
 from freshtide.spark import SparkSession
-from freshtide.spark.contents import Contents
+from freshtide.spark.formats import spark_format
 from freshtide.spark.ingest import FeedReader
 from tests.feeds.samples import NOW, MemoryLedger, make_feed, put, settled
 
@@ -25,13 +27,6 @@ COLUMNS = (
     Column(name="host", type="string"),
     Column(name="load", type="double"),
     Column(name="it's", type="int"),
-)
-CONTENTS = Contents(
-    record_lines=record_lines,
-    holds_odd_lines=holds_odd_lines,
-    holds_times_of_day=holds_times_of_day,
-    nanoseconds=nanoseconds,
-    watched=lambda _: lambda: None,
 )
 AT = "2026-01-01T00:00:01Z"
 HEADER = "time,host,load,it's\n"
@@ -49,7 +44,7 @@ def arrived(feed: Feed, path: Path) -> FeedFile:
 
 def rows(session: SparkSession, feed: Feed, files: list[FeedFile], *, handed: bool) -> list[str]:
     items = [LoadItem(file=file, late_upto=None) for file in files]
-    reader = FeedReader(session=session, feed=feed, extra=(), contents=CONTENTS)
+    reader = FeedReader(session=session, feed=feed, extra=(), watch=lambda _: lambda: None)
     batch = reader.read(items, judge=False, with_files=False, handed=handed)
     assert (batch.lines is not None) == handed
     return sorted(map(repr, batch.good().as_frame().collect()))
@@ -101,15 +96,16 @@ def test_several_files_are_handed_over_together(session: SparkSession, tmp_path:
 @pytest.mark.parametrize(
     ("name", "text", "changes"),
     [
-        ("a.json", f'{{"time": "{AT}"}}', {"format": FileFormat.JSON}),
+        ("a.json", f'{{"time": "{AT}"}}', {"format": JsonFormat}),
         ("a.csv", f'{HEADER}{AT},"a\nb",1,2\n', {"multiline": True}),
     ],
 )
 def test_a_file_whose_records_are_not_its_lines_is_left_to_spark(
-    tmp_path: Path, name: str, text: str, changes: dict[str, Any]
+    session: SparkSession, tmp_path: Path, name: str, text: str, changes: dict[str, Any]
 ) -> None:
     feed = feed_of(**changes)
-    assert record_lines(feed, arrived(feed, put(tmp_path / name, text))) is None
+    file = arrived(feed, put(tmp_path / name, text))
+    assert spark_format(feed).layout(feed, file, feed.schema).handed_over(session, [file]) is None
 
 
 def test_a_file_that_is_not_what_arrived_is_left_to_spark(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from freshtide.core.feeds import Column
 from freshtide.core.files import FileState
-from freshtide.core.tables import Column
 from freshtide.spark import SparkSession
 from tests.warehouse.shop import EVENTS, START, Shop, stamp, touch
 

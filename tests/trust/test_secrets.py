@@ -46,7 +46,7 @@ def test_texts_are_filled_in_from_the_environment_and_from_files(
     assert project.settings.storage == "/lake/tables"
     assert project.settings.retention == 7 * 86_400.0
     assert project.settings.spark["spark.hadoop.fs.s3a.secret.key"] == IN_A_FILE
-    assert project.feeds["cpu_feed"].path == "/lake/cpu/*.csv"
+    assert project.feeds["cpu_feed"].folder.path == "/lake/cpu/*.csv"
 
 
 def test_what_is_not_there_is_a_problem_in_its_line(folder: ProjectFolder, monkeypatch: pytest.MonkeyPatch) -> None:

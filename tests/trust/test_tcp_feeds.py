@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from freshtide.cli.checks import check_everything
-from freshtide.core.latest import SocketSource
+from freshtide.core.feeds import SocketSource
 from freshtide.feeds.streams import SocketStream
 from freshtide.feeds.streams.connections import LONGEST_LINE, MOST_UNFINISHED
 from tests.feeds.streaming import Producer, Receiver, tick, ticks

@@ -23,10 +23,10 @@ from freshtide.catalog.registering import note_other_contents, portions, write_a
 from freshtide.catalog.rows import file_of
 from freshtide.catalog.schema import feed_columns, files, loads
 from freshtide.catalog.transactions import transaction
+from freshtide.core.feeds import Column
 from freshtide.core.files import DATA, LOADABLE, FeedFile, FileState
 from freshtide.core.health import Arrival
 from freshtide.core.loads import Promise
-from freshtide.core.tables import Column
 
 _LOADED = select(loads.c.file_id).where(loads.c.number.is_not(None))
 

@@ -15,7 +15,7 @@ from freshtide.catalog import Catalog, without_password
 from freshtide.cli.findings import Finding
 from freshtide.cli.tablechecks import check_tables
 from freshtide.core.errors import FreshtideError, ProjectError
-from freshtide.core.latest import SocketSource
+from freshtide.core.feeds import SocketSource
 from freshtide.project import Project, find_project, load_project
 from freshtide.runs import Places
 from freshtide.scheduling import scheduler
@@ -109,17 +109,17 @@ def _folders(project: Project) -> Iterator[Finding]:
             way_out=f"This user cannot write there: run `chown {os.environ.get('USER', '$USER')} {folder}`.",
         )
     for feed in project.feeds.values():
-        if feed.stream is not None:
+        if not feed.brings_files:
             # Whether somebody sends is seen when a run listens.
-            if isinstance(feed.stream, SocketSource) and feed.stream.is_open_to_others:
+            if isinstance(feed.source, SocketSource) and feed.source.is_open_to_others:
                 yield Finding(
                     check=f"Feed '{feed.name}'",
                     ok=False,
-                    found=f"everybody who reaches {feed.stream.host}:{feed.stream.port} may send",
+                    found=f"everybody who reaches {feed.source.host}:{feed.source.port} may send",
                     way_out="Give it a 'secret', or let it listen on localhost.",
                 )
             continue
-        parts = (project.root / feed.path).parts
+        parts = (project.root / feed.folder.path).parts
         wild = next((index for index, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
         folder = Path(*parts[:wild])
         exists = folder.exists()

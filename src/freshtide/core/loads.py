@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 
+from freshtide.core.feeds import Feed
 from freshtide.core.files import DATA, FeedFile, FileState
 from freshtide.core.instants import micros
-from freshtide.core.tables import Feed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def latest_allowed(feed: Feed, file: FeedFile) -> int | None:
 
     It hangs on the file alone, so that a row is judged alike in whatever company and however often it is loaded.
     """
-    return None if feed.future_limit is None else micros(file.arrived_at + feed.future_limit)
+    return None if feed.time.future_limit is None else micros(file.arrived_at + feed.time.future_limit)
 
 
 def plan_load(
@@ -122,14 +122,14 @@ def _promised(promise: Promise, lateness: int | None) -> int | None:
 
 
 def _can_be_late(feed: Feed) -> bool:
-    return feed.lateness is not None or feed.punctuation is not None
+    return feed.time.lateness is not None or feed.is_punctuated
 
 
 def _lateness(feed: Feed) -> int | None:
     """How far safe freshness stays behind freshness; None where only punctuation moves it."""
-    if feed.lateness is not None:
-        return micros(feed.lateness)
-    return None if feed.punctuation else 0
+    if feed.time.lateness is not None:
+        return micros(feed.time.lateness)
+    return None if feed.is_punctuated else 0
 
 
 def _is_due(file: FeedFile, upto: float | None) -> bool:

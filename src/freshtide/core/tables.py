@@ -1,4 +1,4 @@
-"""Feeds and tables as declared: immutable, complete, independent of how they were written down."""
+"""Tables as declared: immutable, complete, independent of how they were written down."""
 
 from __future__ import annotations
 
@@ -9,38 +9,7 @@ from typing import Any
 
 from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
-from freshtide.core.latest import LatestSemantics, StreamSource
-
-FUTURE_LIMIT = 3_600.0
-"""Seconds that the time of a row may lie beyond its arrival, unless its feed says otherwise."""
-
-
-class FileFormat(StrEnum):
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
-
-
-class Duplicates(StrEnum):
-    """What happens to a file whose content has been seen before in its feed."""
-
-    SKIP = "skip"
-    LOAD = "load"
-
-
-class SchemaChange(StrEnum):
-    """What happens to a file that has other columns than its feed declares."""
-
-    FAIL = "fail"
-    EVOLVE = "evolve"
-
-
-class TimestampFrom(StrEnum):
-    """Where a file's timestamp comes from."""
-
-    NAME = "name"
-    CONTENT = "content"
-    MODIFIED = "modified"
+from freshtide.core.latest import LatestSemantics
 
 
 class Kind(StrEnum):
@@ -71,81 +40,6 @@ class Emit(StrEnum):
 
     ALL = "all"
     CLOSED = "closed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column of a feed; the type is a Spark SQL type."""
-
-    name: str
-    type: str
-    nullable: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settling:
-    """When a file counts as complete.
-
-    With a marker (`{name}.done`) it is complete once the marker exists. Otherwise once it has not
-    changed for `quiet` seconds; 0 is for producers that rename complete files into place.
-    """
-
-    quiet: float = 1.0
-    marker: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feed:
-    """Files of one kind that keep arriving under a folder."""
-
-    name: str
-    path: str
-    """A glob, absolute or relative to the project: `landing/cpu/**/*.csv`."""
-    format: FileFormat
-    schema: tuple[Column, ...]
-    time_column: str
-    time_format: str | None = None
-    """A Spark datetime pattern, `epoch_seconds` or `epoch_millis`; None for ISO 8601."""
-    timestamp_from: TimestampFrom = TimestampFrom.CONTENT
-    name_pattern: str | None = None
-    """For `timestamp_from: name`: the file name with strptime codes and `*`, e.g. `cpu_%Y%m%d%H%M*.csv`."""
-    settling: Settling = Settling()
-    lateness: float | None = None
-    """How long after its timestamp a row may still arrive; later ones are kept aside. None: files come in order, and
-    what comes out of order all the same is taken in (with punctuation: only that says what is late)."""
-    punctuation: str | None = None
-    """A glob for punctuation files, which hold one timestamp: nothing older will arrive."""
-    future_limit: float | None = FUTURE_LIMIT
-    """How far beyond its arrival the time of a row, or the time stamp of a file, may lie. None: any distance."""
-    period: float | None = None
-    phase: float | None = None
-    """An instant: any of those by which, one period after the other, a file is there."""
-    jitter: float | None = None
-    """How long before that a file may be there; at most the period."""
-    timestamp_jitter: float | None = None
-    """How much older than its arrival the time stamp of a file may be."""
-    duplicates: Duplicates = Duplicates.SKIP
-    on_schema_change: SchemaChange = SchemaChange.FAIL
-    follow_links: bool = False
-    """Whether links that lead out of the feed's folder are followed."""
-    max_size: int | None = None
-    """Bytes that a file may hold, unpacked; None: what the machine can be expected to cope with."""
-    max_rows: int | None = None
-    header: bool = True
-    delimiter: str = ","
-    quote: str = '"'
-    escape: str = '"'
-    """What stands before a quote within quotes: by RFC 4180 another quote."""
-    multiline: bool = False
-    encoding: str = "utf-8"
-    null_value: str = ""
-    stream: StreamSource | None = None
-    """Where single rows come from instead of files; such a feed has no path, and only update tables can read it."""
-    origin: Origin | None = None
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,6 @@ from freshtide.feeds.feedset import FeedSet
 from freshtide.feeds.globs import landing_folders
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
 from freshtide.feeds.quarantine import CHANGED, accept_everywhere, retry_everywhere, skip_everywhere, verdicts
-from freshtide.feeds.records import holds_odd_lines, holds_times_of_day, nanoseconds, record_lines
 from freshtide.feeds.settling import Signature
 from freshtide.feeds.timeformats import check_time_format, parser
 from freshtide.feeds.watching import FolderWatcher, SettledFile
@@ -46,14 +45,10 @@ __all__ = [
     "admit",
     "check_feed",
     "check_time_format",
-    "holds_odd_lines",
-    "holds_times_of_day",
     "inspect",
     "landing_folders",
-    "nanoseconds",
     "parser",
     "read_punctuation",
-    "record_lines",
     "retry",
     "retry_everywhere",
     "skip_everywhere",

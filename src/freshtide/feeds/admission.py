@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Protocol
 
+from freshtide.core.feeds import Duplicates, Feed
 from freshtide.core.files import LOADABLE, FeedFile, FileState
-from freshtide.core.tables import Duplicates, Feed, FileFormat, SchemaChange
 from freshtide.feeds.disk import Disk, LocalDisk
 from freshtide.feeds.errors import (
     NotQuarantinedError,
@@ -17,6 +16,7 @@ from freshtide.feeds.errors import (
     UnreadableFileError,
     VanishedFileError,
 )
+from freshtide.feeds.formats import format_of
 from freshtide.feeds.globs import is_punctuation
 from freshtide.feeds.inspection import Inspection, inspect
 from freshtide.feeds.links import OwnFolders
@@ -91,7 +91,7 @@ def _as_it_lies(feed: Feed, path: str, disk: Disk, now: float) -> SettledFile:
         seen = disk.look(path)
     except FileNotFoundError:
         raise VanishedFileError(f"{path} is no longer there.", way_out="Put it back, then retry.") from None
-    target = None if feed.follow_links else disk.link_target(path)
+    target = None if feed.folder.follow_links else disk.link_target(path)
     if target is not None and target not in OwnFolders([str(PurePath(path).parent)]):
         raise UnreadableFileError(f"{path} is a link that leads out of its folder, to {target}: it is not followed.")
     return SettledFile(
@@ -140,59 +140,15 @@ def _judge_as_new(feed: Feed, settled: SettledFile, found: Findings, ledger: Led
         return _file(feed, settled, found, FileState.QUARANTINED, now=now, reason=found.reason)
     if settled.is_punctuation:
         return _file(feed, settled, found, FileState.PUNCTUATION, now=now)
-    fault = column_fault(feed, found.columns)
+    fault = None if found.columns is None else format_of(feed).column_fault(feed, found.columns)
     if fault is not None:
         return _file(feed, settled, found, FileState.QUARANTINED, now=now, reason=fault)
     # A file without rows is the producer saying "nothing happened": each counts, alike as they are.
     alike = ledger.contents(feed.name, [found.sha256]).get(found.sha256, set())
-    if feed.duplicates is Duplicates.SKIP and found.has_rows and alike - {settled.path}:
+    if feed.folder.duplicates is Duplicates.SKIP and found.has_rows and alike - {settled.path}:
         reason = "The same content has arrived before under another name."
         return _file(feed, settled, found, FileState.DUPLICATE, now=now, reason=reason)
     return _file(feed, settled, found, FileState.READY, now=now)
-
-
-def column_fault(feed: Feed, columns: tuple[str, ...] | None) -> str | None:
-    """What is wrong with the columns that a file names itself; None where nothing is."""
-    if columns is None:
-        return None
-    if misnamed := _misnamed(feed, columns):
-        return f"The file {misnamed}. Mend the file, then `freshtide feeds retry`."
-    declared, is_json = feed.column_names, feed.format is FileFormat.JSON
-    if not is_json and feed.time_column not in columns:
-        return (
-            f"The file lacks the time column '{feed.time_column}' (it has {_listed(columns)}). "
-            "Mend the file, then `freshtide feeds retry`."
-        )
-    if feed.on_schema_change is SchemaChange.EVOLVE:
-        return None
-    added = [name for name in columns if name not in declared]
-    missing = [] if is_json else [name for name in declared if name not in columns]
-    differences = [f"adds {_listed(added)}"] * bool(added) + [f"lacks {_listed(missing)}"] * bool(missing)
-    if not differences:
-        return None
-    return (
-        f"The file has other columns than feed '{feed.name}' declares: it {' and '.join(differences)}. "
-        "Set `on_schema_change: evolve` or mend the file, then `freshtide feeds retry`."
-    )
-
-
-def _misnamed(feed: Feed, columns: tuple[str, ...]) -> str | None:
-    """What is wrong with names: Spark does not tell them apart by case.
-
-    A column without a name is none: a delimiter at the end of a header makes one. Keys of JSON that no column is to be
-    made of may be what they like.
-    """
-    if feed.format is FileFormat.JSON and feed.on_schema_change is not SchemaChange.EVOLVE:
-        return None
-    named = Counter(name.lower() for name in columns if name.strip())
-    doubled = [name for name, count in named.items() if count > 1]
-    if doubled:
-        return f"names columns twice: {_listed(doubled)}"
-    spelt = {name.lower(): name for name in feed.column_names}
-    otherwise = [name for name in columns if spelt.get(name.lower(), name) != name]
-    if otherwise and feed.on_schema_change is SchemaChange.EVOLVE:
-        return f"spells {_listed(otherwise)} otherwise than feed '{feed.name}' does, and case alone makes no column"
-    return None
 
 
 def _changed_in_place(settled: SettledFile) -> str:
@@ -202,11 +158,6 @@ def _changed_in_place(settled: SettledFile) -> str:
         f"was. `freshtide feeds accept {settled.path}` lets the new content take the place of the old; what comes in "
         "addition to it needs a name of its own."
     )
-
-
-def _listed(names: list[str] | tuple[str, ...]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:12])
-    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def _file(

@@ -20,6 +20,16 @@ class Content:
     """Bytes of its rows in memory, roughly, where the file tells; of text as many as there are."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be found out about a file beside its rows and columns."""
+
+    latest: bool
+    """Whether the largest time of its time column is."""
+    upto: float | None = None
+    """Times after this are of the future, and do not count."""
+
+
 class LatestTime:
     """The largest of the times that can be read; the others are for the loader to reject."""
 

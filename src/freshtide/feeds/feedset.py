@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from freshtide.core.errors import Problem, SurroundingsError
+from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile, FileState
-from freshtide.core.tables import Feed
 from freshtide.feeds.admission import Findings, Ledger, judge
 from freshtide.feeds.disk import Disk
 from freshtide.feeds.errors import UnreachableFileError, UnreadableFileError, VanishedFileError
@@ -58,7 +58,7 @@ class FeedSet:
         self._room = threading.Semaphore(os.cpu_count() or 1)
         self._watched: list[_Watched] = []
         for feed in feeds:
-            if feed.stream is not None:
+            if not feed.brings_files:
                 continue  # it has no folder to be watched
             check_feed(feed)
             of_feed = (known or {}).get(feed.name)

@@ -15,15 +15,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from freshtide.core.tables import Feed, FileFormat
+from freshtide.core.feeds import Feed
+from freshtide.feeds.formats import format_of
 
 _TEMPORARY = re.compile(r"[._].*|.*\.(?:tmp|part|partial|crdownload|filepart)", re.DOTALL)
 _WILDCARD = re.compile(r"[*?\[]")
-_EXTENSIONS = {
-    FileFormat.CSV: r".+\.csv(?:\.gz)?",
-    FileFormat.JSON: r".+\.(?:json|jsonl|ndjson)(?:\.gz)?",
-    FileFormat.PARQUET: r".+\.parquet",
-}
 
 
 class Role(StrEnum):
@@ -107,29 +103,31 @@ def below(places: Places, name: str) -> Places:
 def feed_globs(feed: Feed, root: Path) -> tuple[Glob, ...]:
     """The globs of a feed's data and of its punctuation."""
     data = _data_globs(feed, root)
-    if feed.punctuation is None:
+    marks = feed.folder.punctuation
+    if marks is None:
         return data
-    if "/" not in feed.punctuation:
+    if "/" not in marks:
         # A bare name is meant beside the data.
-        beside = (_part(feed.punctuation),)
+        beside = (_part(marks),)
         return data + tuple(
             Glob(base=glob.base, parts=glob.parts[:-1] + beside, role=Role.PUNCTUATION) for glob in data
         )
-    base, parts = _split(_absolute(feed.punctuation, root))
+    base, parts = _split(_absolute(marks, root))
     return (*data, Glob(base=base, parts=parts, role=Role.PUNCTUATION))
 
 
 def landing_folders(feed: Feed, root: Path) -> tuple[Path, ...]:
     """The folders that hold a feed's data, as far as no wildcard stands before them."""
-    return () if feed.stream is not None else tuple(Path(glob.base) for glob in _data_globs(feed, root))
+    return tuple(Path(glob.base) for glob in _data_globs(feed, root)) if feed.brings_files else ()
 
 
 def is_punctuation(feed: Feed, path: str) -> bool:
     """Whether a path is one of the feed's punctuation files, wherever the project lies."""
-    if feed.punctuation is None:
+    marks = feed.folder.punctuation
+    if marks is None:
         return False
-    names = tuple(part for part in feed.punctuation.split("/") if part not in ("", "."))
-    anywhere = () if feed.punctuation.startswith("/") else (Part(None),)
+    names = tuple(part for part in marks.split("/") if part not in ("", "."))
+    anywhere = () if marks.startswith("/") else (Part(None),)
     glob = Glob(base="/", parts=(*anywhere, *map(_part, names)), role=Role.PUNCTUATION)
     *folders, name = path.strip("/").split("/")
     places = start(glob)
@@ -139,10 +137,11 @@ def is_punctuation(feed: Feed, path: str) -> bool:
 
 
 def _data_globs(feed: Feed, root: Path) -> tuple[Glob, ...]:
-    extension = Part(re.compile(_EXTENSIONS[feed.format], re.IGNORECASE))
-    path = _absolute(feed.path, root)
+    endings = "|".join(map(re.escape, format_of(feed).extensions))
+    extension = Part(re.compile(rf".+(?:{endings})", re.IGNORECASE))
+    path = _absolute(feed.folder.path, root)
     base, parts = _split(path)
-    if feed.path.endswith("/") or (parts and parts[-1].pattern is None):
+    if feed.folder.path.endswith("/") or (parts and parts[-1].pattern is None):
         return (Glob(base=base, parts=(*parts, extension), role=Role.DATA),)
     if parts:
         return (Glob(base=base, parts=parts, role=Role.DATA),)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from freshtide.core.durations import format_duration
-from freshtide.core.errors import FreshtideError, TimestampError
+from freshtide.core.errors import TimestampError
+from freshtide.core.feeds import Feed, TimestampFrom
 from freshtide.core.instants import format_instant, parse_instant, seconds
-from freshtide.core.tables import Feed, FileFormat, TimestampFrom
-from freshtide.feeds.content import Content, LatestTime
-from freshtide.feeds.csvfiles import read_csv
+from freshtide.feeds.content import Content, Wanted
 from freshtide.feeds.errors import UnreadableFileError, VanishedFileError
 from freshtide.feeds.filenames import name_pattern
-from freshtide.feeds.jsonfiles import read_json
-from freshtide.feeds.limits import limits_of
-from freshtide.feeds.parquetfiles import check_magic, read_parquet
+from freshtide.feeds.formats import format_of
 from freshtide.feeds.rawfiles import RawFile
 from freshtide.feeds.timeformats import check_time_format
 from freshtide.feeds.watching import SettledFile
@@ -26,10 +23,6 @@ from freshtide.feeds.watching import SettledFile
 _LONGEST_PUNCTUATION = 1_024
 # Half of a surrogate pair, which is no text, and what no database takes.
 _NOT_IN_NAMES = re.compile("[\ud800-\udfff\0]")
-# By the names that Spark knows them by.
-_UTF8 = "utf-8"
-_NARROW = ("us-ascii", "iso-8859-1")
-_WIDE = ("utf-16", "utf-16be", "utf-16le", "utf-32")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,19 +70,20 @@ def _require_present(feed: Feed, settled: SettledFile, timestamp: float | None) 
     upto = _latest_allowed(feed, settled)
     if timestamp is None or upto is None or timestamp <= upto:
         return
-    place = "punctuation" if settled.is_punctuation else f"{feed.timestamp_from} (timestamp: {feed.timestamp_from})"
+    stamped_by = feed.folder.timestamp_from
+    place = "punctuation" if settled.is_punctuation else f"{stamped_by} (timestamp: {stamped_by})"
     raise UnreadableFileError(
         f"By its {place} the file is of {_told(timestamp)}, which is more than "
-        f"{format_duration(feed.future_limit or 0.0)} after it came.",
+        f"{format_duration(feed.time.future_limit or 0.0)} after it came.",
         way_out="Mend it, or set the feed's `future_limit`.",
     )
 
 
 def _latest_allowed(feed: Feed, settled: SettledFile) -> float | None:
     """The newest time that is not of the future."""
-    if feed.future_limit is None or settled.seen_at is None:
+    if feed.time.future_limit is None or settled.seen_at is None:
         return None
-    return settled.seen_at + feed.future_limit
+    return settled.seen_at + feed.time.future_limit
 
 
 def _told(timestamp: float) -> str:
@@ -107,37 +101,10 @@ def read_punctuation(path: str | Path) -> float:
 
 def check_feed(feed: Feed) -> None:
     """Raise what would make every file of the feed fail, before any file does."""
-    check_time_format(feed.time_format)
-    readable = _readable_encodings(feed)
-    if feed.encoding.lower() not in readable:
-        raise FreshtideError(
-            f"Feed '{feed.name}' has an encoding that Spark cannot read its files in: '{feed.encoding}'.",
-            way_out=f"Write one of {', '.join(readable)}.",
-        )
-    if feed.timestamp_from is TimestampFrom.NAME:
-        name_pattern(feed.name_pattern)
-    if feed.format is not FileFormat.CSV:
-        return
-    if not feed.delimiter:
-        raise FreshtideError(f"Feed '{feed.name}' has an empty delimiter.", way_out="Write one, like ','.")
-    if feed.multiline and any(len(mark) > 1 for mark in (feed.delimiter, feed.quote, feed.escape)):
-        raise FreshtideError(
-            f"Feed '{feed.name}' is multiline with a delimiter, quote or escape of several characters.",
-            way_out="Use single characters.",
-        )
-    if not feed.header and feed.time_column not in feed.column_names:
-        raise FreshtideError(
-            f"Feed '{feed.name}' does not declare its time column '{feed.time_column}'.",
-            way_out="Without a header its place must come from the schema: add it there.",
-        )
-
-
-def _readable_encodings(feed: Feed) -> tuple[str, ...]:
-    """Those that Spark reads the feed's files in; Parquet has none of its own."""
-    if feed.format is not FileFormat.CSV:
-        return (_UTF8,)
-    # Spark looks for the ends of lines before it decodes them, unless it takes a file as a whole.
-    return (_UTF8, *_NARROW, *_WIDE) if feed.multiline else (_UTF8, *_NARROW)
+    check_time_format(feed.time.format)
+    if feed.folder.timestamp_from is TimestampFrom.NAME:
+        name_pattern(feed.folder.name_pattern)
+    format_of(feed).check(feed)
 
 
 @contextmanager
@@ -165,11 +132,12 @@ def _read_punctuation(raw: RawFile) -> tuple[Content, float | None]:
 
 def _read_data(feed: Feed, settled: SettledFile, raw: RawFile) -> tuple[Content, float | None]:
     # The name comes first: a misnamed file is not worth parsing.
-    is_named = feed.timestamp_from is TimestampFrom.NAME
-    named = name_pattern(feed.name_pattern).timestamp(raw.name) if is_named else None
-    content = _content(feed, settled, raw)
+    is_named = feed.folder.timestamp_from is TimestampFrom.NAME
+    named = name_pattern(feed.folder.name_pattern).timestamp(raw.name) if is_named else None
+    wanted = Wanted(latest=feed.folder.timestamp_from is TimestampFrom.CONTENT, upto=_latest_allowed(feed, settled))
+    content = format_of(feed).read(feed, raw, wanted)
     _require_text(content.columns or ())
-    if feed.timestamp_from is TimestampFrom.MODIFIED:
+    if feed.folder.timestamp_from is TimestampFrom.MODIFIED:
         return content, seconds(settled.modified_ns // 1_000)
     return content, named if is_named else content.latest
 
@@ -182,24 +150,6 @@ def _require_text(names: Iterable[str]) -> None:
                 f"A column has a name that cannot be stored: {ascii(name)[:80]}.",
                 way_out="Mend the file: names are text.",
             )
-
-
-def _content(feed: Feed, settled: SettledFile, raw: RawFile) -> Content:
-    with_latest = feed.timestamp_from is TimestampFrom.CONTENT
-    if feed.format is FileFormat.PARQUET:
-        head = tail = b""
-        for chunk in raw.chunks():
-            head = head or chunk[:4]
-            tail = (tail + chunk[-4:])[-4:]
-        check_magic(settled.size, head, tail)
-        return read_parquet(feed, settled.path, with_latest=with_latest, upto=_latest_allowed(feed, settled))
-    latest = LatestTime(feed.time_format, upto=_latest_allowed(feed, settled)) if with_latest else None
-    read = read_csv if feed.format is FileFormat.CSV else read_json
-    limits = limits_of(feed, packed=settled.size if raw.name.endswith(".gz") else None)
-    raw.hold_to(limits)
-    content = read(feed, raw, latest)
-    limits.check(size=raw.unpacked, rows=content.rows)
-    return replace(content, unpacked=raw.unpacked)
 
 
 def _punctuation(raw: RawFile) -> float:

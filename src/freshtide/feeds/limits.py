@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from freshtide.core.tables import Feed
+from freshtide.core.feeds import Feed
 from freshtide.feeds.errors import UnreadableFileError
 
 # Text packs to a tenth, logs to a fiftieth. What packs to less than this says hardly anything, however long.
@@ -42,10 +42,10 @@ class Limits:
 
 def limits_of(feed: Feed, *, packed: int | None) -> Limits:
     """What a feed declares, or else what can be expected of a file that is packed to so many bytes on this machine."""
-    size = feed.max_size
+    size = feed.folder.max_size
     if size is None and packed is not None:
         size = min(int(_memory() * _SHARE_OF_MEMORY), max(_HARMLESS, packed * _LARGEST_RATIO))
-    return Limits(feed=feed.name, size=size, rows=feed.max_rows)
+    return Limits(feed=feed.name, size=size, rows=feed.folder.max_rows)
 
 
 def _memory() -> int:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile, FileState
-from freshtide.core.tables import Feed
 from freshtide.feeds.admission import PUT_ASIDE, Ledger, accept, retry
 from freshtide.feeds.errors import NotQuarantinedError
 

@@ -26,7 +26,7 @@ class RawFile:
 
     def __init__(self, path: str) -> None:
         self.name = Path(path).name
-        self._path = path
+        self.path = path
         try:
             self._stream = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed in __exit__
         except OSError as error:
@@ -70,7 +70,7 @@ class RawFile:
                 self._hash.update(chunk)
                 yield chunk
         except OSError as error:
-            raise unread(self._path, error) from error
+            raise unread(self.path, error) from error
 
     def sha256(self) -> str:
         """The hash of the whole file, of which the rest is read if need be."""

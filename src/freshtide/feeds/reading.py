@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from freshtide.core.tables import Feed
+from freshtide.core.feeds import Feed
 from freshtide.feeds.admission import Findings, examine
 from freshtide.feeds.errors import UnreadableFileError
 from freshtide.feeds.watching import SettledFile

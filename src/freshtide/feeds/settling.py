@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from freshtide.core.tables import Settling
+from freshtide.core.feeds import Settling
 
 Signature = tuple[int, int]
 """Size and modification time (nanoseconds): what tells, without reading, that a file has changed."""

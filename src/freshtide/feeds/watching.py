@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from freshtide.core.errors import Problem
-from freshtide.core.tables import Feed
+from freshtide.core.feeds import Feed
 from freshtide.feeds.disk import Disk, LocalDisk
 from freshtide.feeds.globs import Places, Role, below, feed_globs, role_of, start
 from freshtide.feeds.links import OwnFolders
@@ -87,7 +87,8 @@ class FolderWatcher:
     ) -> None:
         self._feed = feed
         self._disk = disk or LocalDisk()
-        self._markers = Markers(feed.settling.marker) if feed.settling.marker else None
+        self._settling = feed.folder.settling
+        self._markers = Markers(self._settling.marker) if self._settling.marker else None
         self._folders: dict[str, _Folder] = {}
         self._unsettled: dict[str, _Watched] = {}
         self._settled: dict[str, _Watched] = {}
@@ -278,7 +279,7 @@ class FolderWatcher:
             return None
         signature = (seen.st_size, seen.st_mtime_ns)
         is_news = file.handed_out != signature
-        if is_news and not by_marker and not has_settled(self._feed.settling, signature, file.look, now, steady=steady):
+        if is_news and not by_marker and not has_settled(self._settling, signature, file.look, now, steady=steady):
             if file.look is None or file.look.signature != signature:
                 file.look = Look(signature=signature, since=steady)
             return None
@@ -293,7 +294,7 @@ class FolderWatcher:
 
     def _leads_out(self, path: str) -> bool:
         """Whether a path is a link out of the feed's folders, which the feed does not allow; that is told."""
-        target = None if self._feed.follow_links else self._disk.link_target(path)
+        target = None if self._feed.folder.follow_links else self._disk.link_target(path)
         if target is None or target in self._own:
             return False
         message = f"{path} is a link that leads out of the feed's folder, to {target}: it is not followed."

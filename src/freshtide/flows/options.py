@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from freshtide.core.errors import choices
-from freshtide.core.tables import FileFormat
 
 _OF_ALL_FILES = frozenset(
     {
@@ -20,7 +19,7 @@ _OF_ALL_FILES = frozenset(
     }
 )
 OPTIONS: Mapping[str, frozenset[str]] = {
-    FileFormat.CSV: _OF_ALL_FILES
+    "csv": _OF_ALL_FILES
     | {
         "charset",
         "charToEscapeQuoteEscaping",
@@ -65,7 +64,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
         "timeZone",
         "unescapedQuoteHandling",
     },
-    FileFormat.JSON: _OF_ALL_FILES
+    "json": _OF_ALL_FILES
     | {
         "allowBackslashEscapingAnyCharacter",
         "allowComments",
@@ -101,7 +100,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
         "useUnsafeRow",
         "writeNonAsciiCharacterAsCodePoint",
     },
-    FileFormat.PARQUET: _OF_ALL_FILES
+    "parquet": _OF_ALL_FILES
     | {
         "compression",
         "datetimeRebaseMode",
@@ -111,7 +110,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
     },
 }
 """By format. Their case does not matter."""
-_OF_THE_LIBRARY = {FileFormat.PARQUET: "parquet."}
+_OF_THE_LIBRARY = {"parquet": "parquet."}
 """What options of the library behind a format begin with: those are not Spark's to list."""
 
 
@@ -119,6 +118,6 @@ def unknown_options(format_name: str, options: Iterable[str]) -> Iterator[tuple[
     """Those that the format does not have, each with the way out."""
     known = {name.lower() for name in OPTIONS[format_name]}
     for option in options:
-        is_passed_on = format_name in _OF_THE_LIBRARY and option.startswith(_OF_THE_LIBRARY[FileFormat(format_name)])
+        is_passed_on = format_name in _OF_THE_LIBRARY and option.startswith(_OF_THE_LIBRARY[format_name])
         if option.lower() not in known and not is_passed_on:
             yield option, choices(option, OPTIONS[format_name])

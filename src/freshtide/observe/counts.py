@@ -57,7 +57,7 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
     by_flows = [holding for holding in holdings(project) if holding.flow is not None]
     for name in tables:
         table = project.graph[name]
-        if table.feed is None or project.feeds[table.feed].stream is not None:
+        if table.feed is None or not project.feeds[table.feed].brings_files:
             continue  # Single rows are counted by nobody before they are taken in.
         files, arrived = catalog.files.expected_rows(name)
         counted = rows[name].counts if name in rows else {}

@@ -134,7 +134,7 @@ def _feed_story(project: Project, catalog: Catalog, report: TableReport, now: fl
     feed_name = project.graph[report.name].feed or ""
     feed = project.feeds[feed_name]
     told = _stream_story(report)
-    if feed.stream is not None:
+    if not feed.brings_files:
         return told
     if report.pending:
         oldest = min(file.arrived_at for file in catalog.files.pending(report.name))
@@ -145,8 +145,8 @@ def _feed_story(project: Project, catalog: Catalog, report: TableReport, now: fl
         ]
     latest = catalog.files.latest_timestamp(feed_name)
     if latest is None:
-        return [*told, f"No file has arrived in '{feed_name}' yet ({feed.path})."]
-    every = f" It should bring one every {format_duration(feed.period)}." if feed.period else ""
+        return [*told, f"No file has arrived in '{feed_name}' yet ({feed.folder.path})."]
+    every = f" It should bring one every {format_duration(feed.rhythm.period)}." if feed.rhythm.period else ""
     return [
         *told,
         f"Everything that has arrived in '{feed_name}' is loaded; its newest file is stamped "

@@ -85,7 +85,7 @@ def feed_healths(
             outage=going_on.get(name),
             last_outage=over.get(name),
         )
-        if project.feeds[name].stream is not None:
+        if not project.feeds[name].brings_files:
             found[name] = replace(told, reason="it brings single rows, in no rhythm")
             continue
         found[name] = _judged(told, arrivals, now, run_going_on=run_going_on)

@@ -10,9 +10,10 @@ from typing import Literal
 from freshtide.catalog import Catalog
 from freshtide.core.costs import GivenCost
 from freshtide.core.errors import UnknownTableError
+from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Rhythm
-from freshtide.core.tables import Feed, Table
+from freshtide.core.tables import Table
 from freshtide.planning.bounds import Demand
 from freshtide.project import Project
 from freshtide.runs import beginning_of, rhythm_of
@@ -85,9 +86,9 @@ def _demand(
 
 
 def _held_back(feed: Feed) -> float:
-    if feed.lateness is not None:
-        return feed.lateness
-    return math.inf if feed.punctuation is not None else 0.0
+    if feed.time.lateness is not None:
+        return feed.time.lateness
+    return math.inf if feed.is_punctuated else 0.0
 
 
 def _coarseness(graph: TableGraph, table: Table) -> float:

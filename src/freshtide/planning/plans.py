@@ -13,9 +13,10 @@ from typing import Any
 from freshtide.catalog import Catalog, TableRow
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
+from freshtide.core.feeds import Feed
 from freshtide.core.files import FileState
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Feed, Table
+from freshtide.core.tables import Table
 from freshtide.feeds import FolderWatcher, SettledFile
 from freshtide.observe import is_behind
 from freshtide.planning.bounds import Demand
@@ -168,7 +169,7 @@ def _unseen(project: Project, catalog: Catalog, now: float) -> tuple[dict[str, d
     found: dict[str, dict[str, int]] = {}
     faults: list[str] = []
     for feed in project.feeds.values():
-        if feed.stream is not None:
+        if not feed.brings_files:
             found[feed.name] = {}
             continue
         watcher = FolderWatcher(feed, project.root, known=catalog.files.known_paths(feed.name))
@@ -179,7 +180,7 @@ def _unseen(project: Project, catalog: Catalog, now: float) -> tuple[dict[str, d
 
 def _settled(watcher: FolderWatcher, feed: Feed, now: float) -> list[SettledFile]:
     # The second look is as late as a run's would be: what is being written now will be there by then.
-    looks = (now, now + feed.settling.quiet)
+    looks = (now, now + feed.folder.settling.quiet)
     return [file for moment in looks for file in watcher.poll(moment) if not file.is_punctuation]
 
 

@@ -124,7 +124,9 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
     """What is known of the project's tables and feeds."""
     rows = catalog.tables.all()
     patterns = {
-        feed.name: arrival_pattern(feed, catalog, poll=project.settings.poll) for feed in project.feeds.values()
+        feed.name: arrival_pattern(feed, catalog, poll=project.settings.poll)
+        for feed in project.feeds.values()
+        if feed.brings_files
     }
     left_out: set[str] = set()
     streams = tuple(name for name in project.graph if project.graph.is_update_stream(name))
@@ -148,7 +150,7 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
             alpha=alpha,
             beta=beta,
             known_by="learnt" if cost.weight > 0.0 else "assumed",
-            lateness=(feed.lateness or 0.0) if feed is not None else 0.0,
+            lateness=(feed.time.lateness or 0.0) if feed is not None else 0.0,
             pattern=patterns[feed.name] if feed is not None else None,
         )
     return WarehouseModel(

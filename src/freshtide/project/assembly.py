@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from freshtide.core.errors import Origin, Problem, ProjectError
+from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Feed, Maintenance, Table
+from freshtide.core.tables import Maintenance, Table
 from freshtide.flows import FlowGraph
 from freshtide.project.declarations import Declarations
 from freshtide.project.feeds.streamfeed import shared_addresses
@@ -123,12 +124,12 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
 
 
 def _content(feed: Feed) -> str:
-    return "files" if feed.stream is None else "rows"
+    return "files" if feed.brings_files else "rows"
 
 
 def _needed(feed: Feed) -> str:
     """What a table of the feed has to say beside its query."""
-    return "" if feed.stream is None else "TBLPROPERTIES ('update_key' = '...') "
+    return "" if feed.brings_files else "TBLPROPERTIES ('update_key' = '...') "
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from freshtide.core.errors import Origin, Problem
-from freshtide.core.tables import Feed, FunctionQuery
+from freshtide.core.feeds import Feed
+from freshtide.core.tables import FunctionQuery
 from freshtide.flows import FlowGraph
 from freshtide.project.notation.names import name_fault
 from freshtide.project.tables.properties import Properties

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from freshtide.catalog import Catalog, RequestKind
 from freshtide.core.events import Event, RebuildRequested, TablePaused, TableResumed
+from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Feed
 from freshtide.feeds import accept_everywhere, retry_everywhere, skip_everywhere, verdicts
 from freshtide.runs import pending_announcements, require_files, require_rebuildable
 

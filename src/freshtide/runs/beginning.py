@@ -10,9 +10,10 @@ from freshtide.catalog import Catalog, TableRow
 from freshtide.core.costs import CostModel
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
+from freshtide.core.feeds import Feed
 from freshtide.core.instants import micros, seconds
 from freshtide.core.staleness import trailing_edge
-from freshtide.core.tables import Feed, Table
+from freshtide.core.tables import Table
 from freshtide.guarantees import whole_buckets
 from freshtide.project import Project
 from freshtide.runs.rhythms import rhythm_of
@@ -48,7 +49,7 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
                 cost=_cost(project, catalog, unit, rows),
                 arrival_jitter=arrival_jitter,
                 timestamp_jitter=timestamp_jitter,
-                held_back=0.0 if feed is None else feed.lateness or 0.0,
+                held_back=0.0 if feed is None else feed.time.lateness or 0.0,
             )
         )
     retry = RetryPolicy(

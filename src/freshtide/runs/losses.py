@@ -120,7 +120,7 @@ class LossFinder:
     def _lost_rows(self, stored: str, table: Table, snapshot: Snapshot | None) -> str | None:
         """Fewer rows are beside a table than its updates have counted."""
         counted = _COUNTED.get(stored.removeprefix(table.name))
-        if counted is None or table.feed is None or self._project.feeds[table.feed].stream is not None:
+        if counted is None or table.feed is None or not self._project.feeds[table.feed].brings_files:
             return None
         row = self._rows.get(table.name, TableRow(name=table.name))
         missing = row.counts.get(counted, 0) - (snapshot.rows if snapshot else 0)

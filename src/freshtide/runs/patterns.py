@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from freshtide.catalog import Catalog
+from freshtide.core.feeds import Feed
 from freshtide.core.health import Arrival
-from freshtide.core.tables import Feed
 from freshtide.scheduling.states import ASSUMED_PERIOD
 
 FILES_LOOKED_AT = 500
@@ -73,8 +73,8 @@ def arrival_pattern(feed: Feed, catalog: Catalog, *, poll: float) -> ArrivalPatt
     gaps, delays = [delivery.gap for delivery in watched], [delivery.delay for delivery in watched]
     newest = max((file.timestamp for file in files if file.timestamp is not None), default=None)
     if len(gaps) < _FEWEST_FILES:
-        period = feed.period or ASSUMED_PERIOD
-        delay = poll / 2 if feed.settling.marker else poll / 2 + feed.settling.quiet
+        period = feed.rhythm.period or ASSUMED_PERIOD
+        delay = poll / 2 if feed.folder.settling.marker else poll / 2 + feed.folder.settling.quiet
         return ArrivalPattern(gaps=(period,), delays=(delay,), newest=newest)
     steady = steady_period(gaps)
     return ArrivalPattern(gaps=usual(gaps) if steady is None else (steady,), delays=usual(delays), newest=newest)

@@ -14,9 +14,9 @@ from enum import StrEnum
 from typing import Any
 
 from freshtide.catalog import Catalog
+from freshtide.core.feeds import Feed
 from freshtide.core.health import Arrival, Rhythm
 from freshtide.core.instants import format_instant, micros, seconds
-from freshtide.core.tables import Feed
 from freshtide.runs.patterns import FILES_LOOKED_AT, Delivery, deliveries, steady_period, usual
 
 # With fewer the next one too often comes earlier or later than all of them.
@@ -59,7 +59,9 @@ class FeedRhythm:
 
 
 def rhythm_of(feed: Feed, catalog: Catalog, *, poll: float) -> FeedRhythm | None:
-    """How the feed delivers; None where its period is neither declared nor can be learnt."""
+    """How the feed delivers; None where its period is neither declared nor can be learnt, or it brings no files."""
+    if not feed.brings_files:
+        return None
     return rhythm_from(feed, catalog.files.arrivals(feed.name, FILES_LOOKED_AT), poll=poll)
 
 
@@ -90,7 +92,7 @@ def rhythm_from(feed: Feed, arrivals: Iterable[Arrival], *, poll: float) -> Feed
 
 def seen_after(feed: Feed, poll: float) -> float:
     """How much later than a file is there it may be registered, where looking and reading take no time."""
-    return poll + (0.0 if feed.settling.marker else feed.settling.quiet)
+    return poll + (0.0 if feed.folder.settling.marker else feed.folder.settling.quiet)
 
 
 def _whole(value: float) -> float:
@@ -99,8 +101,8 @@ def _whole(value: float) -> float:
 
 
 def _period(feed: Feed, watched: Sequence[Delivery]) -> tuple[float | None, KnownBy]:
-    if feed.period is not None:
-        return feed.period, KnownBy.DECLARED
+    if feed.rhythm.period is not None:
+        return feed.rhythm.period, KnownBy.DECLARED
     gaps = [delivery.gap for delivery in watched]
     rough = steady_period(gaps)
     if rough is None:
@@ -125,8 +127,8 @@ def _window(
 ) -> tuple[float | None, KnownBy, float, KnownBy]:
     """Phase and jitter, each with where it comes from: between which moments of a period files are registered."""
     seen = seen_after(feed, poll)
-    phase = None if feed.phase is None else feed.phase + seen
-    jitter = None if feed.jitter is None else min(period, feed.jitter + seen)
+    phase = None if feed.rhythm.phase is None else feed.rhythm.phase + seen
+    jitter = None if feed.rhythm.jitter is None else min(period, feed.rhythm.jitter + seen)
     phase_by, jitter_by = KnownBy.DECLARED, KnownBy.DECLARED
     if arrivals and (phase is None or jitter is None):
         first, last = _span(arrivals, period, until=phase)
@@ -165,8 +167,8 @@ def _span(arrivals: Sequence[float], period: float, *, until: float | None) -> t
 
 
 def _timestamp_jitter(feed: Feed, delays: Sequence[float], *, poll: float) -> tuple[float | None, KnownBy]:
-    if feed.timestamp_jitter is not None:
-        return feed.timestamp_jitter + seen_after(feed, poll), KnownBy.DECLARED
+    if feed.rhythm.timestamp_jitter is not None:
+        return feed.rhythm.timestamp_jitter + seen_after(feed, poll), KnownBy.DECLARED
     if not delays:
         return None, KnownBy.ASSUMED
     margin = _MARGIN * (max(delays) - min(delays)) + poll

@@ -16,8 +16,8 @@ from freshtide.clock import SystemClock
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event
-from freshtide.core.tables import Column
-from freshtide.feeds import FeedSet, holds_odd_lines, holds_times_of_day, landing_folders, nanoseconds, record_lines
+from freshtide.core.feeds import Column
+from freshtide.feeds import FeedSet, landing_folders
 from freshtide.latest import LatestQueue
 from freshtide.planning import require_tracks
 from freshtide.project import Project
@@ -39,7 +39,6 @@ from freshtide.runtime.worker import UpdateWorker
 from freshtide.scheduling import RetryPolicy
 from freshtide.spark import (
     Audit,
-    Contents,
     Listeners,
     QueueMaker,
     SparkFailedError,
@@ -106,13 +105,7 @@ class Workbench:
             listeners=self.listeners,
             make_queue=make_queue,
             spool=self.places.spool,
-            contents=Contents(
-                record_lines=record_lines,
-                holds_odd_lines=holds_odd_lines,
-                holds_times_of_day=holds_times_of_day,
-                nanoseconds=nanoseconds,
-                watched=watched,
-            ),
+            watch=watched,
         )
 
     def __enter__(self) -> Workbench:

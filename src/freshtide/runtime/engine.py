@@ -24,9 +24,9 @@ from freshtide.core.events import (
     UpdateFailed,
     UpdateFinished,
 )
+from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
-from freshtide.core.tables import Feed
 from freshtide.feeds import FeedSet
 from freshtide.requests import RequestHandler
 from freshtide.runs import pending_announcements

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 from freshtide.catalog import Catalog
-from freshtide.core.tables import Column, Feed
+from freshtide.core.feeds import Column, Feed
 
 _logger = logging.getLogger(__name__)
 

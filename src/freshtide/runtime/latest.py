@@ -10,9 +10,10 @@ from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import DataArrived
+from freshtide.core.feeds import Column, Feed, SchemaChange
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Column, Feed, SchemaChange, Table
+from freshtide.core.tables import Table
 from freshtide.runs import look_at, pending_announcements, to_rebuild_from
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.booking import stream_row
@@ -74,7 +75,7 @@ class LatestTableWorker:
 
     def begin_anew(self, table: Table) -> None:
         """Forget what waits in memory where files hold it: some of it is in the table, and nobody can tell what."""
-        if self._feed(table).stream is None:
+        if self._feed(table).brings_files:
             self._executor.streams[table.name].begin_anew()
 
     def book(self, table: str) -> None:
@@ -85,7 +86,7 @@ class LatestTableWorker:
 
     def _rebuild(self, table: Table, pool: str) -> Done:
         feed = self._feed(table)
-        if feed.stream is not None:
+        if not feed.brings_files:
             raise NothingKeptError(
                 f"'{table.name}' cannot be rebuilt: the rows of '{feed.name}' came one by one and were not kept.",
                 way_out="It changes with the rows that come next.",

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from freshtide.catalog import Catalog
 from freshtide.core.errors import SurroundingsError
+from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.health import Outage, outage_at
-from freshtide.core.tables import Feed
 from freshtide.runs import FeedRhythm, rhythm_of
 
 # What is learnt of a feed is learnt anew when twice as many files have come, and from then on every so many.
@@ -54,12 +54,12 @@ class OutageWatch:
         for feed in self._feeds:
             watched = _Watched(feed=feed, silent_since=now)
             self._watched[feed.name] = watched
-            if feed.period is None:
+            if feed.rhythm.period is None:
                 self._learn(watched)
                 self._set_alarm(watched)
             else:
                 # No silence is too long before that, and a start should not wait for what can be learnt later.
-                self._alarm_at(watched, now + feed.period)
+                self._alarm_at(watched, now + feed.rhythm.period)
 
     def arrived(self, files: Iterable[FeedFile]) -> None:
         """Files have been registered; only those with data to load end a silence."""

@@ -13,8 +13,9 @@ from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.durations import format_duration
 from freshtide.core.events import DataArrived, Event
+from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Feed, Table
+from freshtide.core.tables import Table
 from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
 from freshtide.runtime.units import UnitWorker
 from freshtide.spark import LatestStreams, LatestTableRunner
@@ -63,12 +64,12 @@ class RowIntake:
 
     def _latest_allowed(self) -> float:
         """The newest time that a row may bear which comes now: one from far ahead would outlast all that follow."""
-        limit = self._feed.future_limit
+        limit = self._feed.time.future_limit
         return math.inf if limit is None else self._clock.now() + limit
 
     def _of_the_future(self) -> str:
-        limit = format_duration(self._feed.future_limit or 0.0)
-        return f"column '{self._feed.time_column}': the time is more than {limit} ahead of the clock"
+        limit = format_duration(self._feed.time.future_limit or 0.0)
+        return f"column '{self._feed.time.column}': the time is more than {limit} ahead of the clock"
 
     def _announce(self, runner: LatestTableRunner, now: float) -> None:
         self._book(runner.table.name)
@@ -148,7 +149,7 @@ class SingleRows:
     def drain(self) -> None:
         """Process rows that were taken from streams and are nowhere else. Those of files will be read again."""
         for table in self.waiting():
-            if table.feed is None or self._feeds[table.feed].stream is None:
+            if table.feed is None or self._feeds[table.feed].brings_files:
                 continue
             command = StartUpdate(table=table.name, track=0, upto=self._clock.now())
             while any(isinstance(event, DataArrived) for event in self._worker.carry_out(command)):

@@ -13,10 +13,11 @@ from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
+from freshtide.core.feeds import Feed, SchemaChange
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.loads import LoadPlan, due, in_order, plan_load
-from freshtide.core.tables import Feed, Kind, SchemaChange, Table
+from freshtide.core.tables import Kind, Table
 from freshtide.runs import leftover_announcements, look_at, to_rebuild_from
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.awaiting import AwaitedTables

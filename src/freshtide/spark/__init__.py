@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.asof import TableStates
 from freshtide.spark.audit import Audit, AuditResult
-from freshtide.spark.contents import Contents
 from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
 from freshtide.spark.failures import SparkFailedError
 from freshtide.spark.flows.loads import AwaitedTableError, LoadingFlows
@@ -29,7 +28,6 @@ __all__ = [
     "Audit",
     "AuditResult",
     "AwaitedTableError",
-    "Contents",
     "DataFrame",
     "LatestStreams",
     "LatestTableRunner",

@@ -21,8 +21,9 @@ from pyspark.sql.types import (
 )
 
 from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Column, Feed, SqlQuery, Table
+from freshtide.core.tables import SqlQuery, Table
 from freshtide.spark.failures import plain_words
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.permissions import NotPermittedError

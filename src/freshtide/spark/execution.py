@@ -13,18 +13,19 @@ from pyspark.sql import SparkSession
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
 from freshtide.core.loads import LoadPlan
 from freshtide.core.sides import GONE, OPEN, sides
-from freshtide.core.tables import Column, Feed, Maintenance, Table
+from freshtide.core.tables import Maintenance, Table
 from freshtide.spark.asof import TableStates
-from freshtide.spark.contents import Contents
 from freshtide.spark.discovery import discovered_columns
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.health import SparkHealth
+from freshtide.spark.ingest import WatchFiles
 from freshtide.spark.latest.listeners import Listeners
 from freshtide.spark.latest.serving import LatestStreams, QueueMaker
 from freshtide.spark.latest.tables import LatestTables
@@ -84,9 +85,9 @@ class UpdateExecutor:
         listeners: Listeners,
         make_queue: QueueMaker,
         spool: Path,
-        contents: Contents,
+        watch: WatchFiles,
     ) -> None:
-        self._contents = contents
+        self._watch = watch
         self._listeners = listeners
         self._latest = LatestTables(graph, store)
         self.streams = LatestStreams(
@@ -100,7 +101,7 @@ class UpdateExecutor:
             listeners=listeners,
             make_queue=make_queue,
             spool=spool,
-            contents=contents,
+            watch=watch,
         )
         self._tracks = tracks
         self.health = SparkHealth(tracks)
@@ -160,7 +161,7 @@ class UpdateExecutor:
             extra=extra,
             large_update=self._large_update,
             clock=self._clock,
-            contents=self._contents,
+            watch=self._watch,
             scans=scans,
             flow=self._flows.of(table),
         )
@@ -228,9 +229,7 @@ class UpdateExecutor:
     def discovered_columns(
         self, feed: str, files: Sequence[FeedFile], *, known: tuple[Column, ...], pool: str
     ) -> tuple[Column, ...]:
-        return self._in_words(
-            lambda: discovered_columns(self._session(pool), self._feeds[feed], files, known, self._contents)
-        )
+        return self._in_words(lambda: discovered_columns(self._session(pool), self._feeds[feed], files, known))
 
     def _session(self, pool: str) -> SparkSession:
         return self._tracks.session(pool)

@@ -16,12 +16,11 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, latest_allowed
-from freshtide.core.tables import Column, Feed
-from freshtide.spark.contents import Contents
-from freshtide.spark.parsedlines import parsed_lines
-from freshtide.spark.parsing import TIME_TEXT, Layout, ddl_of, layout_of, parsed_values, parsing_options, read_files
+from freshtide.spark.formats import Layout, spark_format
+from freshtide.spark.parsing import TIME_TEXT, parsed_values
 from freshtide.spark.queries import Narrowed
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import content_of, reason
@@ -33,6 +32,9 @@ _FILE, _BLOCK, _LAYOUT, _LATE_UPTO, _LATEST = "_file", "_block", "_layout", "_la
 FILE, BLOCK = "_file_path", _BLOCK
 _MAP_LIMIT = 64
 _NEVER = "false"
+Unchanged = Callable[[], None]
+"""Raises where files are not what they were any more."""
+WatchFiles = Callable[[Sequence[FeedFile]], Unchanged]
 _logger = logging.getLogger(__name__)
 
 
@@ -119,7 +121,8 @@ class FeedReader:
     feed: Feed
     extra: tuple[Column, ...]
     """Columns that the feed has gained."""
-    contents: Contents
+    watch: WatchFiles
+    """Begins to watch files; what it returns is asked once they have been read, before anything is committed."""
     partitions: tuple[str, ...] = ()
     """Columns whose values become names of folders."""
     scans: SharedScans | None = None
@@ -142,7 +145,7 @@ class FeedReader:
         named = with_files or any(len(set(by_path.values())) > 1 for by_path in limits.values())
         layouts: dict[Layout, list[FeedFile]] = defaultdict(list)
         for item in items:
-            layouts[layout_of(self.feed, item.file, self.columns, self.contents)].append(item.file)
+            layouts[spark_format(self.feed).layout(self.feed, item.file, self.columns)].append(item.file)
         unnamed = any(layout.unnamed for layout in layouts)
         parts: list[Narrowed] = []
         lines: int | None = 0 if not named and (handed or not items) else None
@@ -151,26 +154,31 @@ class FeedReader:
             if named:
                 parts.append(self._named(layout, files, (*values, f"{place} AS {_LAYOUT}")))
                 continue
-            raw, count = self._lines(layout, files) if handed else (None, None)
+            given = layout.handed_over(self.session, files) if handed else None
+            raw, count = given or (layout.frame(self.session, files), None)
             lines = None if lines is None or count is None else lines + count
-            raw = read_files(self.session, self.feed, layout, files) if raw is None else raw
             as_read = [*(quoted(column.name) for column in layout.present), CONTENT]
-            # Where files are read line by line, the place of a row is a column like the others.
-            is_as_read = values == as_read and not layout.by_line
+            is_as_read = values == as_read and not layout.has_more
             parts.append(Narrowed(frame=raw) if is_as_read else Narrowed(frame=raw, values=tuple(values)))
         limited, parsed = _by_file(self.session, self._together(parts), limits)
-        time = f"unix_micros({quoted(self.feed.time_column)})"
+        time = f"unix_micros({quoted(self.feed.time.column)})"
         late, beyond = (
             f"coalesce({time} {relation} {limited[name]}, false)" if name in limited else _NEVER
             for name, relation in ((_LATE_UPTO, "<="), (_LATEST, ">"))
         )
-        unfit = unfit_conditions(self.feed, self.columns, partitions=self.partitions, unnamed=unnamed)
+        unfit = unfit_conditions(
+            self.feed,
+            self.columns,
+            is_parsed=spark_format(self.feed).is_parsed,
+            partitions=self.partitions,
+            unnamed=unnamed,
+        )
         if beyond != _NEVER:
             unfit.append(beyond)
         return Batch(
             feed=self.feed,
             columns=self.columns,
-            layouts=tuple(layouts) or (Layout(present=self.columns),),
+            layouts=tuple(layouts) or (Layout(feed=self.feed, present=self.columns),),
             parsed=parsed,
             judgement=Judgement(unfit=" OR ".join(unfit), late=late, time=time),
             beyond=beyond,
@@ -180,23 +188,12 @@ class FeedReader:
 
     def _named(self, layout: Layout, files: Sequence[FeedFile], values: Sequence[str]) -> Narrowed:
         # The hidden column is there for the frame itself only, not through a view of it.
-        place = (f"_metadata.file_path AS {_FILE}", f"_metadata.file_block_start AS {_BLOCK}")
-        selected = read_files(self.session, self.feed, layout, files).selectExpr(*values, *place)
+        place = (f"{part} AS {name}" for part, name in zip(layout.place, (_FILE, _BLOCK), strict=True))
+        selected = layout.frame(self.session, files).selectExpr(*values, *place)
         if self.scans is not None:
             key = (self.feed.name, layout, self.columns, *(file.path for file in files))
             selected = self.scans.kept(key, lambda: selected)
         return Narrowed(frame=selected)
-
-    def _lines(self, layout: Layout, files: Sequence[FeedFile]) -> tuple[DataFrame | None, int | None]:
-        """What Spark makes of the lines of files, and how many these are; None where it had better read the files."""
-        together: list[bytes] = []
-        for file in files:
-            lines = self.contents.record_lines(self.feed, file)
-            if lines is None:
-                return None, None
-            together += lines
-        parsed = parsed_lines(self.session, together, ddl_of(self.feed, layout), parsing_options(self.feed))
-        return parsed, len(together)
 
     def _together(self, parts: Sequence[Narrowed]) -> Narrowed:
         if len(parts) == 1:

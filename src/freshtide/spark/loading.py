@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from freshtide import crashpoints
 from freshtide.core.errors import FreshtideError
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.loads import LoadItem, LoadPlan
-from freshtide.core.tables import Column, Feed, SqlQuery, Table
-from freshtide.spark.contents import Contents, Unchanged
+from freshtide.core.tables import SqlQuery, Table
 from freshtide.spark.flows.loads import TableFlow
-from freshtide.spark.ingest import Batch, FeedReader, confirmed, in_question
+from freshtide.spark.ingest import Batch, FeedReader, Unchanged, WatchFiles, confirmed, in_question
 from freshtide.spark.queries import asks_for_files
 from freshtide.spark.results import Results
 from freshtide.spark.scans import SharedScans
@@ -80,7 +80,7 @@ class BaseTableLoader:
         extra: tuple[Column, ...],
         large_update: int,
         clock: Callable[[], float],
-        contents: Contents,
+        watch: WatchFiles,
         scans: SharedScans | None = None,
         flow: TableFlow | None = None,
     ) -> None:
@@ -89,12 +89,11 @@ class BaseTableLoader:
         self._session = session
         self._table = table
         self._feed = feed
-        self._contents = contents
         self._reader = FeedReader(
             session=session,
             feed=feed,
             extra=extra,
-            contents=contents,
+            watch=watch,
             partitions=table.partitioned_as_fed,
             scans=scans,
         )
@@ -121,8 +120,8 @@ class BaseTableLoader:
             files=tuple(LoadedFile.of(file) for file in plan.files),
             targets=current.record.targets if current is not None and current.record is not None else {},
         )
-        known_good = KnownGood(session=self._session, format=self._feed.format, tables=self._tables)
-        unchanged = self._contents.watched([item.file for item in plan.items])
+        known_good = KnownGood(session=self._session, feed=self._feed, tables=self._tables)
+        unchanged = self._reader.watch([item.file for item in plan.items])
         with reading(plan.items, lambda item: self._reader.read([item]).read_through(), known_good=known_good):
             if self._flow is None:
                 self._load(plan, record, unchanged)

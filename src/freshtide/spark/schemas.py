@@ -9,8 +9,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from freshtide.core.errors import FreshtideError
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.latest import WINDOW_COLUMNS
-from freshtide.core.tables import Column, Feed, Table
+from freshtide.core.tables import Table
 
 
 class UnknownColumnsError(FreshtideError):
@@ -77,6 +78,6 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
 
 def effective_type(feed: Feed, column: Column) -> str:
     """The type of a column once it has been parsed."""
-    if column.name == feed.time_column and feed.time_format is not None:
+    if column.name == feed.time.column and feed.time.format is not None:
         return "timestamp"
     return column.type

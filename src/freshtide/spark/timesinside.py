@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampNTZType, TimestampType
 
-from freshtide.core.tables import Column
+from freshtide.core.feeds import Column
 from freshtide.spark.schemas import literal, quoted, schema_from_ddl
 
 Path = tuple[str, ...]

@@ -7,17 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from freshtide.core.errors import FreshtideError
+from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
-from freshtide.core.tables import FileFormat
 from freshtide.spark.failures import SPARK_ERRORS, SparkFailedError, plain_words
 from freshtide.spark.flows.failures import ActivityError
+from freshtide.spark.formats import spark_format
 
 _FOLDER = ".known-good"
 _NOT_SEEN = ("does not exist", "FileNotFoundException", "No such file or directory")
@@ -36,12 +35,12 @@ class KnownGood:
     """A file without fault, among the tables: where Spark cannot read that, no other file is to blame."""
 
     session: SparkSession
-    format: FileFormat
+    feed: Feed
     tables: Path
 
     def require_readable(self) -> None:
         try:
-            found = self.session.read.format(str(self.format)).load(str(self._written())).collect()
+            found = spark_format(self.feed).read_known_good(self.session, self._written()).collect()
         except SPARK_ERRORS as error:
             raise SparkFailedError(
                 f"Spark cannot even read a file that is known to be good: {plain_words(error)}"
@@ -50,13 +49,10 @@ class KnownGood:
             raise SparkFailedError("Spark finds nothing in a file that is known to be good.")
 
     def _written(self) -> Path:
-        path = self.tables / _FOLDER / f"one-row.{self.format}"
+        path = self.tables / _FOLDER / f"one-row.{self.feed.format.name}"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            if self.format is FileFormat.PARQUET:
-                pq.write_table(pa.table({"n": [1]}), path)
-            else:
-                path.write_text('{"n": 1}\n' if self.format is FileFormat.JSON else "1\n")
+            spark_format(self.feed).write_known_good(path)
         return path
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sf
 
-from freshtide.core.tables import Column, Feed, FileFormat
+from freshtide.core.feeds import Column, Feed
 from freshtide.spark.collecting import collected
 from freshtide.spark.observing import observed
 from freshtide.spark.schemas import effective_type, quoted
@@ -44,14 +44,20 @@ class Tally:
 
 
 def unfit_conditions(
-    feed: Feed, columns: Sequence[Column], *, partitions: Sequence[str] = (), unnamed: bool = False
+    feed: Feed,
+    columns: Sequence[Column],
+    *,
+    is_parsed: bool,
+    partitions: Sequence[str] = (),
+    unnamed: bool = False,
 ) -> list[str]:
     """Conditions of which any makes a row unfit; each is true or false, never null.
 
-    `partitions` are columns that become names of folders. With `unnamed` there may be values without a column.
+    With `is_parsed` a row may be text that could not be parsed. `partitions` are columns that become names of folders.
+    With `unnamed` there may be values without a column.
     """
     conditions = [f"{quoted(column.name)} IS NULL" for column in columns if is_required(feed, column)]
-    if feed.format is not FileFormat.PARQUET:
+    if is_parsed:
         empty = " + ".join(f"CAST({quoted(column.name)} IS NULL AS INT)" for column in columns)
         conditions = [f"{CONTENT} IS NOT NULL", *conditions, f"{empty} > {len(columns)}"]
     if unnamed:
@@ -60,7 +66,7 @@ def unfit_conditions(
 
 
 def is_required(feed: Feed, column: Column) -> bool:
-    return not column.nullable or column.name == feed.time_column
+    return not column.nullable or column.name == feed.time.column
 
 
 def unstorable(feed: Feed, columns: Sequence[Column], partitions: Sequence[str]) -> list[Fault]:

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from freshtide.core.latest import SocketSource
+from freshtide.core.feeds import SocketSource
 
 LONGEST_LINE = 1 << 20
 """In bytes. What is longer is no row: somebody sends something else."""

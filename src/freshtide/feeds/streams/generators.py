@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 
 from freshtide.core.errors import Problem
-from freshtide.core.latest import GeneratorSource
-from freshtide.core.tables import Feed
+from freshtide.core.feeds import Feed, GeneratorSource
 from freshtide.feeds.streams.rows import RowReader, StreamRow
 from freshtide.feeds.streams.stream import RowReceiver
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from freshtide.core.errors import Problem
-from freshtide.core.latest import GeneratorSource, SocketSource
-from freshtide.core.tables import Feed
+from freshtide.core.feeds import Feed, FolderSource, GeneratorSource, SocketSource
 from freshtide.feeds.streams.generators import GeneratorStream
 from freshtide.feeds.streams.sockets import SocketStream
 from freshtide.feeds.streams.stream import RowReceiver, Stream
@@ -14,12 +13,12 @@ from freshtide.feeds.streams.stream import RowReceiver, Stream
 
 def open_stream(feed: Feed, receiver: RowReceiver) -> Stream:
     """The stream of a feed that brings single rows; it is still to be started."""
-    match feed.stream:
+    match feed.source:
         case SocketSource() as source:
             return SocketStream(feed, source, receiver)
         case GeneratorSource() as source:
             return GeneratorStream(feed, source, receiver)
-        case None:
+        case FolderSource():
             raise ValueError(f"'{feed.name}' brings files")
 
 
@@ -27,7 +26,7 @@ class StreamSet:
     """The streams of those feeds that bring single rows."""
 
     def __init__(self, feeds: Iterable[Feed], receiver_of: Callable[[Feed], RowReceiver]) -> None:
-        self._streams = {feed.name: open_stream(feed, receiver_of(feed)) for feed in feeds if feed.stream is not None}
+        self._streams = {feed.name: open_stream(feed, receiver_of(feed)) for feed in feeds if not feed.brings_files}
         self._started: list[Stream] = []
 
     def start(self) -> None:

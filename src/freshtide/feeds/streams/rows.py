@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.instants import datetime_of, micros_of, seconds
-from freshtide.core.tables import Column, Feed
 from freshtide.feeds.timeformats import is_epoch, parser
 
 _WHOLE_NUMBERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
@@ -48,7 +48,7 @@ class RowReader:
 
     def __init__(self, feed: Feed) -> None:
         self._columns = [(column.name, _reader(feed, column), _is_needed(feed, column)) for column in feed.schema]
-        self._time_at = feed.column_names.index(feed.time_column)
+        self._time_at = feed.column_names.index(feed.time.column)
 
     def line(self, line: bytes) -> StreamRow | RejectedRow:
         """The row that a line of JSON holds."""
@@ -113,12 +113,12 @@ _DECODER = json.JSONDecoder(parse_constant=_not_a_constant)
 
 
 def _is_needed(feed: Feed, column: Column) -> bool:
-    return not column.nullable or column.name == feed.time_column
+    return not column.nullable or column.name == feed.time.column
 
 
 def _reader(feed: Feed, column: Column) -> _Reader:
-    if column.name == feed.time_column and (feed.time_format is not None or column.type != "date"):
-        return _Reader("timestamp", _time_in(feed.time_format))
+    if column.name == feed.time.column and (feed.time.format is not None or column.type != "date"):
+        return _Reader("timestamp", _time_in(feed.time.format))
     return _Reader(column.type, _reader_of(column.type))
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 
 from freshtide.clock import SystemClock
 from freshtide.core.errors import FreshtideError, Problem
-from freshtide.core.latest import SocketSource
-from freshtide.core.tables import Feed
+from freshtide.core.feeds import Feed, SocketSource
 from freshtide.feeds.streams.connections import LONGEST_LINE, Connection, Connections
 from freshtide.feeds.streams.rows import RejectedRow, RowReader, StreamRow
 from freshtide.feeds.streams.stream import RowReceiver

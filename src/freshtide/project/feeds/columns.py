@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from freshtide.core.errors import Problem
-from freshtide.core.tables import Column
+from freshtide.core.feeds import Column
 from freshtide.project.notation.validation import Place
 
 _TYPE = exp.DataType.Type

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Any
+from typing import Annotated, Any, cast, get_type_hints
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainValidator, create_model
 
 from freshtide.core.durations import format_duration, parse_duration
 from freshtide.core.errors import DurationError, FreshtideError, Problem, TimestampError
-from freshtide.core.instants import micros_of, parse_instant, seconds
-from freshtide.core.tables import (
+from freshtide.core.feeds import (
     FUTURE_LIMIT,
     Column,
+    DeclaredRhythm,
     Duplicates,
     Feed,
-    FileFormat,
+    FolderSource,
+    Format,
+    RowTime,
     SchemaChange,
     Settling,
     TimestampFrom,
 )
+from freshtide.core.instants import micros_of, parse_instant, seconds
 from freshtide.feeds import NamePatternError, TimeFormatError, check_feed
+from freshtide.feeds.formats import FORMATS, FileFormat, OptionError
 from freshtide.project.feeds.columns import read_schema
 from freshtide.project.feeds.streamfeed import is_stream, read_stream
 from freshtide.project.feeds.timecolumns import find_time_column
@@ -43,8 +48,8 @@ from freshtide.project.notation.validation import (
     wrong,
 )
 
-_FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
-_CSV_ONLY = ("header", "delimiter", "quote", "escape", "null_value", "multiline")
+_FORMATS = {name: each for each in FORMATS for name in (each.options.name, *each.aliases)}
+"""By all names that users may write."""
 
 
 def read_feed(values: object, place: Place, *, default_name: str | None = None) -> tuple[Feed | None, list[Problem]]:
@@ -74,58 +79,74 @@ def _unsatisfiable(feed: Feed, place: Place) -> Problem | None:
     """What no file of the feed could ever satisfy."""
     try:
         check_feed(feed)
+    except OptionError as error:
+        return _at(place, error.option, error.message, error.way_out or "")
     except FreshtideError as error:
         keys = {NamePatternError: "timestamp", TimeFormatError: "time_format"}
         return _at(place, keys.get(type(error), "name"), error.message, error.way_out or "")
     return None
 
 
-def _feed(written: _WrittenFeed, name: str, columns: tuple[Column, ...], time_column: str, place: Place) -> Feed:
+def _feed(written: _WrittenFile, name: str, columns: tuple[Column, ...], time_column: str, place: Place) -> Feed:
     timestamp_from, name_pattern = written.timestamp
     return Feed(
         name=name,
-        path=written.path,
-        format=written.format,
         schema=columns,
-        time_column=time_column,
-        time_format=written.time_format,
-        timestamp_from=timestamp_from,
-        name_pattern=name_pattern,
-        settling=written.settle,
-        lateness=written.lateness,
-        punctuation=written.punctuation,
-        future_limit=written.future_limit,
-        period=written.period,
-        phase=written.phase,
-        jitter=written.jitter,
-        timestamp_jitter=written.timestamp_jitter,
-        duplicates=written.duplicates,
+        time=RowTime(
+            column=time_column,
+            format=written.time_format,
+            lateness=written.lateness,
+            future_limit=written.future_limit,
+        ),
+        source=FolderSource(
+            path=written.path,
+            timestamp_from=timestamp_from,
+            name_pattern=name_pattern,
+            settling=written.settle,
+            punctuation=written.punctuation,
+            duplicates=written.duplicates,
+            follow_links=written.follow_links,
+            max_size=written.max_size,
+            max_rows=written.max_rows,
+        ),
+        format=_options(written),
+        rhythm=DeclaredRhythm(
+            period=written.period,
+            phase=written.phase,
+            jitter=written.jitter,
+            timestamp_jitter=written.timestamp_jitter,
+        ),
         on_schema_change=written.on_schema_change,
-        follow_links=written.follow_links,
-        max_size=written.max_size,
-        max_rows=written.max_rows,
-        header=written.header,
-        delimiter=written.delimiter,
-        quote=written.quote,
-        escape=written.escape,
-        multiline=written.multiline,
-        encoding=written.encoding,
-        null_value=written.null_value,
         origin=place(()),
     )
 
 
-def _misplaced_options(written: _WrittenFeed, place: Place) -> list[Problem]:
-    if written.format is FileFormat.CSV:
-        return []
+def _options(written: _WrittenFile) -> Format:
+    options = written.format.options
+    return options(**{option.name: getattr(written, option.name) for option in fields(options)})
+
+
+def _misplaced_options(written: _WrittenFile, place: Place) -> list[Problem]:
+    own = {option.name for option in fields(written.format.options)}
     return [
-        _at(place, key, f"'{key}' is for CSV files, and this feed's format is {written.format}.", "Take it out.")
-        for key in _CSV_ONLY
-        if key in written.model_fields_set
+        _at(
+            place,
+            key,
+            f"'{key}' is for {' and '.join(_titles_with(key))} files, and this feed's format is "
+            f"{written.format.options.name}.",
+            "Take it out.",
+        )
+        for key in _OPTIONS
+        if key in written.model_fields_set - own
     ]
 
 
-def _rhythm_problems(written: _WrittenFeed, place: Place) -> list[Problem]:
+def _titles_with(option: str) -> list[str]:
+    """What the formats are called that have an option."""
+    return [each.title for each in FORMATS if option in (of.name for of in fields(each.options))]
+
+
+def _rhythm_problems(written: _WrittenFile, place: Place) -> list[Problem]:
     """Phase and jitter say where in a period files come, so they need one and have to fit into it."""
     if written.period is None:
         return [
@@ -150,7 +171,7 @@ def _at(place: Place, key: str, message: str, way_out: str) -> Problem:
 
 
 def _format(value: object) -> FileFormat:
-    return FileFormat(_FORMATS[chosen(value, tuple(_FORMATS), "a format")])
+    return _FORMATS[chosen(value, tuple(_FORMATS), "a format")]
 
 
 def _timestamp(value: object) -> tuple[TimestampFrom, str | None]:
@@ -216,16 +237,10 @@ def _path(value: Any) -> Any:
     return local_path(value)
 
 
-def _delimiter(value: Any) -> Any:
-    if value == "":
-        raise wrong("'delimiter' is empty.", way_out='Write the character, like ";" or "\\t".')
-    return value
-
-
-class _WrittenFeed(Written):
+class _WrittenFile(Written):
     name: str | None = None
     path: Annotated[str, BeforeValidator(_path)]
-    format: Annotated[FileFormat, BeforeValidator(_format)]
+    format: Annotated[FileFormat, PlainValidator(_format)]
     # Read apart, column by column; the alias keeps clear of pydantic's own `schema`.
     columns: Any = Field(alias="schema")
     time_column: str
@@ -252,10 +267,12 @@ class _WrittenFeed(Written):
     follow_links: bool = False
     max_size: Annotated[int | None, BeforeValidator(_size)] = None
     max_rows: Annotated[int | None, Field(gt=0)] = None
-    header: bool = True
-    delimiter: Annotated[str, BeforeValidator(_delimiter)] = ","
-    quote: str = '"'
-    escape: str = '"'
-    multiline: bool = False
-    encoding: str = "utf-8"
-    null_value: str = ""
+
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    option.name: (get_type_hints(each.options)[option.name], option.default)
+    for each in FORMATS
+    for option in fields(each.options)
+}
+"""The type and the default of every option that some format has."""
+_WrittenFeed = create_model("_WrittenFeed", __base__=_WrittenFile, **cast(Any, _OPTIONS))

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.core.errors import FreshtideError, Problem
-from freshtide.core.latest import GeneratorSource, SocketSource, StreamSource
+from freshtide.core.feeds import FUTURE_LIMIT, Column, Feed, GeneratorSource, RowTime, SocketSource, StreamSource
 from freshtide.core.secrets import hide
-from freshtide.core.tables import FUTURE_LIMIT, Column, Feed, FileFormat
 from freshtide.feeds import check_time_format
+from freshtide.feeds.formats import JsonFormat
 from freshtide.project.feeds.columns import read_schema
 from freshtide.project.feeds.timecolumns import find_time_column
 from freshtide.project.notation.names import name_fault
@@ -60,17 +60,14 @@ def read_stream(
     problems += time_problems + _format_problems(written.time_format, place)
     source, limit_problems = _limited(getattr(written, said[0]), written, place) if said else (None, [])
     problems += limit_problems
-    if problems:
+    if problems or source is None:
         return None, problems
     feed = Feed(
         name=name,
-        path="",
-        format=FileFormat.JSON,
         schema=columns,
-        time_column=time_column,
-        time_format=written.time_format,
-        future_limit=written.future_limit,
-        stream=source,
+        time=RowTime(column=time_column, format=written.time_format, future_limit=written.future_limit),
+        source=source,
+        format=JsonFormat(),
         origin=place(()),
     )
     return feed, []
@@ -81,7 +78,7 @@ def shared_addresses(feeds: Iterable[Feed]) -> list[Problem]:
     problems: list[Problem] = []
     first: dict[tuple[str, int], Feed] = {}
     for feed in feeds:
-        source = feed.stream
+        source = feed.source
         if not isinstance(source, SocketSource) or source.connect:
             continue
         other = first.setdefault((source.host, source.port), feed)

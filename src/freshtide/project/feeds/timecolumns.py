@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freshtide.core.errors import Problem, suggestion
-from freshtide.core.tables import Column
+from freshtide.core.feeds import Column
 from freshtide.project.feeds.columns import UNKNOWN
 from freshtide.project.notation.validation import Place
 

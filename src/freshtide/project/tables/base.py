@@ -6,8 +6,9 @@ import re
 
 from sqlglot import exp
 
+from freshtide.core.feeds import Feed
 from freshtide.core.grains import INSTANT
-from freshtide.core.tables import Feed, FunctionQuery, Maintenance, Table
+from freshtide.core.tables import FunctionQuery, Maintenance, Table
 from freshtide.project.declarations import DeclaredTable
 from freshtide.project.tables.outputs import BuiltTable, TableError, check_partition_columns, core_query
 from freshtide.project.tables.sources import ResolvedTable
@@ -23,7 +24,7 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
     declared = resolved.declared
     properties = declared.properties
     refuse_view_settings(declared, own=Maintenance.APPEND)
-    if feed.stream is not None:
+    if not feed.brings_files:
         raise TableError(
             f"The streaming table '{declared.name}' appends the files of a feed, but '{feed.name}' brings single rows.",
             way_out="Declare 'update_key', so that each row supersedes the one before it, or let it bring files.",
@@ -36,7 +37,7 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
     as_fed: tuple[str, ...] = ()
     if isinstance(declared.query, FunctionQuery):
         # What a function does with the time column cannot be seen; it is checked when the rows come.
-        time_column, columns = properties.time_column or feed.time_column, None
+        time_column, columns = properties.time_column or feed.time.column, None
     else:
         sources = dict.fromkeys(resolved.names, feed.column_names)
         as_fed = tuple(name for name in properties.partition_by if key_fault(declared.query, sources, name) is None)
@@ -52,7 +53,7 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         feed=feed.name,
         priority=properties.priority,
         target_lag=properties.target_lag,
-        period=properties.period or feed.period,
+        period=properties.period or feed.rhythm.period,
         time_column=time_column,
         maintain=Maintenance.APPEND,
         grain=INSTANT,
@@ -90,7 +91,7 @@ def refuse_view_settings(declared: DeclaredTable, *, own: Maintenance) -> None:
 def row_wise_shape(declared: DeclaredTable, query: ParsedQuery, resolved: ResolvedTable, feed: Feed) -> Shape:
     """The shape of a query that makes at most one row of each row of the feed, or a TableError."""
     refuse_generators(declared, query)
-    source = SourceShape(time_column=feed.time_column, columns=feed.column_names)
+    source = SourceShape(time_column=feed.time.column, columns=feed.column_names)
     shape = shape_of(query, dict.fromkeys(resolved.names, source), time_column=declared.properties.time_column)
     if not shape.linear:
         raise TableError(
@@ -127,8 +128,8 @@ def passed_on(shape: Shape, declared: DeclaredTable, feed: Feed) -> str:
     """The output column that holds the time of the feed."""
     if shape.time_column is None or shape.grain != INSTANT or not shape.exact_time:
         raise TableError(
-            f"The streaming table '{declared.name}' does not pass on the feed's time column '{feed.time_column}'.",
-            way_out=f"Add {feed.time_column} to the SELECT as it is; it may be renamed with AS.",
+            f"The streaming table '{declared.name}' does not pass on the feed's time column '{feed.time.column}'.",
+            way_out=f"Add {feed.time.column} to the SELECT as it is; it may be renamed with AS.",
         )
     return shape.time_column
 

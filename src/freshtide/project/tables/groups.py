@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.errors import Problem
-from freshtide.core.tables import Feed, Table
+from freshtide.core.feeds import Feed
+from freshtide.core.tables import Table
 
 
 def group_problems(tables: Mapping[str, Table], feeds: Iterable[Feed]) -> list[Problem]:

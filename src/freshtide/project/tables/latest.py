@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from freshtide.core.errors import suggestion
+from freshtide.core.feeds import Feed
 from freshtide.core.grains import INSTANT
 from freshtide.core.latest import WINDOW_COLUMNS, KeyOrder, KeyWindows, LatestSemantics, WindowSemantics
-from freshtide.core.tables import Feed, Maintenance, Table
+from freshtide.core.tables import Maintenance, Table
 from freshtide.project.declarations import DeclaredTable
 from freshtide.project.tables.base import passed_on, refuse_generators, refuse_view_settings, row_wise_shape
 from freshtide.project.tables.derived import refuse_feed_settings, refuse_nondeterminism
@@ -38,7 +39,7 @@ def latest_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         feed=feed.name,
         priority=properties.priority,
         target_lag=properties.target_lag,
-        period=properties.period or feed.period,
+        period=properties.period or feed.rhythm.period,
         time_column=time_column,
         maintain=Maintenance.LATEST,
         grain=INSTANT,
@@ -132,7 +133,7 @@ def _spelt(declared: DeclaredTable, columns: Iterable[str], holder: str) -> tupl
 def _of_rows(resolved: ResolvedTable, feed: Feed, latest: LatestSemantics) -> tuple[str, tuple[str, ...] | None]:
     declared = resolved.declared
     if not isinstance(declared.query, ParsedQuery):
-        return declared.properties.time_column or feed.time_column, None
+        return declared.properties.time_column or feed.time.column, None
     shape = row_wise_shape(declared, declared.query, resolved, feed)
     time_column = passed_on(shape, declared, feed)
     _demand_key(declared, declared.query, dict.fromkeys(resolved.names, feed.column_names), latest.key)

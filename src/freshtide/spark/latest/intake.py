@@ -25,9 +25,9 @@ def read_files(reader: FeedReader, files: Sequence[FeedFile], shape: RowShape, *
 
     `tables` is the folder that the tables are in.
     """
-    known_good = KnownGood(session=reader.session, format=reader.feed.format, tables=tables)
+    known_good = KnownGood(session=reader.session, feed=reader.feed, tables=tables)
     items = [LoadItem(file=file, late_upto=None) for file in files if file.state is FileState.READY]
-    unchanged = reader.contents.watched([item.file for item in items])
+    unchanged = reader.watch([item.file for item in items])
     with reading(items, lambda item: reader.read([item]).read_through(), known_good=known_good):
         good, tally, batch = _good_rows(reader, items)
         unfit = _unfit(batch) if tally.rejected else {}
@@ -37,7 +37,7 @@ def read_files(reader: FeedReader, files: Sequence[FeedFile], shape: RowShape, *
     found = []
     for file in files:
         rows = by_path.get(file.path, nothing)
-        waiting = shape.rows(rows, reader.feed.time_column, file=file, arrived_at=file.arrived_at)
+        waiting = shape.rows(rows, reader.feed.time.column, file=file, arrived_at=file.arrived_at)
         found.append((waiting, unfit.get(file.path, [])))
     return found
 

@@ -6,7 +6,8 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from freshtide.core.tables import Feed, Table
+from freshtide.core.feeds import Feed
+from freshtide.core.tables import Table
 from freshtide.latest.windows import WindowGrid
 from freshtide.spark.latest.openwindows import OpenWindows, WaitingForWindows
 from freshtide.spark.latest.resuming import resume
@@ -40,18 +41,18 @@ class Past:
 
     def take_up(self, stream: LatestStream, snapshot: Snapshot | None, open_windows: StoredTable, now: float) -> None:
         """Let wait again what did; `snapshot` is what the table holds."""
-        left = self._left_behind() if self._feed.stream is not None else self._put_down(open_windows, now)
+        left = self._left_behind() if not self._feed.brings_files else self._put_down(open_windows, now)
         if left is None:
             resume(stream, self._table, snapshot)
         elif self._grid is None:
-            rows = self._shape.rows(left.rows, self._feed.time_column, file=None, arrived_at=left.since)
+            rows = self._shape.rows(left.rows, self._feed.time.column, file=None, arrived_at=left.since)
             stream.take_in(rows, left.rejects, uncounted=left.uncounted)
         else:
             self._go_on(stream, left, now)
 
     def leave_behind(self, stream: LatestStream, now: float) -> None:
         """A run ends: keep what came from a stream of single rows and waits. Nobody can be asked for it again."""
-        if self._feed.stream is None:
+        if self._feed.brings_files:
             return
         left = stream.remainder(now)
         if not left:
@@ -78,7 +79,7 @@ class Past:
     def open_windows(self, schema: pa.Schema) -> OpenWindows:
         """The form of what waits for windows, with these columns of the feed."""
         assert self._grid is not None, f"{self._table.name} has no windows"
-        return OpenWindows(self._shape, schema, time_column=self._feed.time_column, grid=self._grid)
+        return OpenWindows(self._shape, schema, time_column=self._feed.time.column, grid=self._grid)
 
     def _left_behind(self) -> LeftBehind | None:
         schema = self._feed_schema

@@ -13,14 +13,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from freshtide.core.errors import FreshtideError
+from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.instants import micros
 from freshtide.core.sides import REJECTS, open_beside
-from freshtide.core.tables import Column, Feed, Table
+from freshtide.core.tables import Table
 from freshtide.latest.batching import BatchSizes
 from freshtide.latest.tuples import UNTAGGED
-from freshtide.spark.contents import Contents
-from freshtide.spark.ingest import FeedReader
+from freshtide.spark.ingest import FeedReader, WatchFiles
 from freshtide.spark.latest.aside import Aside
 from freshtide.spark.latest.computing import compute
 from freshtide.spark.latest.fates import ByTag, Fates, by_tag
@@ -107,7 +107,7 @@ class LatestTableRunner:
         clock: Callable[[], float],
         listeners: Listeners,
         spool: Spool,
-        contents: Contents,
+        watch: WatchFiles,
     ) -> None:
         """`spool` keeps what a run leaves behind."""
         self.table = table
@@ -125,7 +125,7 @@ class LatestTableRunner:
         self._definition = definition
         self._clock = clock
         self._listeners = listeners
-        self._contents = contents
+        self._watch = watch
         self._sizes = BatchSizes(most=_LARGEST_BATCH, overhead=_LEAST_OVERHEAD)
 
     def begin_anew(self) -> None:
@@ -189,7 +189,7 @@ class LatestTableRunner:
         return Merged(snapshot=snapshot, files=settlement.files)
 
     def _reader(self, session: SparkSession, extra: tuple[Column, ...]) -> FeedReader:
-        return FeedReader(session=session, feed=self.feed, extra=extra, contents=self._contents)
+        return FeedReader(session=session, feed=self.feed, extra=extra, watch=self._watch)
 
     def _measured(self, keys: int, seconds: float) -> None:
         self._sizes.observe(keys, seconds)

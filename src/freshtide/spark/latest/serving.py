@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from freshtide.core.feeds import Feed
 from freshtide.core.latest import KeyOrder
-from freshtide.core.tables import Feed, Table
+from freshtide.core.tables import Table
 from freshtide.latest.admission import Admission
 from freshtide.latest.manager import StorageManager
 from freshtide.latest.pages import ColumnKind, PagePool
 from freshtide.latest.statistics import TupleCost
 from freshtide.latest.tuples import TupleQueue
 from freshtide.latest.windows import WindowGrid, WindowQueue
-from freshtide.spark.contents import Contents
+from freshtide.spark.ingest import WatchFiles
 from freshtide.spark.latest.listeners import Listeners
 from freshtide.spark.latest.rows import RowShape
 from freshtide.spark.latest.runner import LatestTableRunner
@@ -50,7 +51,7 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
         listeners: Listeners,
         make_queue: QueueMaker,
         spool: Path,
-        contents: Contents,
+        watch: WatchFiles,
     ) -> None:
         """`memory` is how many bytes the rows of all tables together may take while they wait.
 
@@ -75,7 +76,7 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
                     clock=clock,
                     listeners=listeners,
                     spool=Spool(spool / f"{table.name}.arrow"),
-                    contents=contents,
+                    watch=watch,
                 )
 
     def __getitem__(self, table: str) -> LatestTableRunner:

@@ -12,10 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from freshtide.core.tables import Feed
-from freshtide.feeds.content import Content, LatestTime
+from freshtide.core.feeds import Feed, Format
+from freshtide.feeds.columnfaults import fault_of_columns
+from freshtide.feeds.content import Content, LatestTime, Wanted
 from freshtide.feeds.errors import UnreadableFileError, unread
+from freshtide.feeds.formats.format import require_encoding
 from freshtide.feeds.limits import limits_of
+from freshtide.feeds.rawfiles import RawFile
 from freshtide.feeds.timeformats import epoch_instant, instant_of, is_epoch
 
 _MAGIC = b"PAR1"
@@ -31,15 +34,41 @@ _TO_MICROS: dict[str, Callable[[int], int]] = {
 _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 
 
-def read_parquet(feed: Feed, path: str, *, with_latest: bool, upto: float | None = None) -> Content:
-    """Rows and columns, and the largest time up to a moment if it is wanted."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetFormat(Format):
+    """There are no options: a file says it all."""
+
+    name = "parquet"
+
+
+class ParquetFiles:
+    """A file has columns of types that it knows."""
+
+    options = ParquetFormat
+    title = "Parquet"
+    aliases = ()
+    extensions = (".parquet",)
+
+    def check(self, feed: Feed) -> None:
+        require_encoding(feed)
+
+    def read(self, feed: Feed, raw: RawFile, wanted: Wanted) -> Content:
+        size, _ = raw.signature
+        _check_magic(size, *_ends(raw))
+        return _read(feed, raw.path, wanted)
+
+    def column_fault(self, feed: Feed, columns: tuple[str, ...]) -> str | None:
+        return fault_of_columns(feed, columns)
+
+
+def _read(feed: Feed, path: str, wanted: Wanted) -> Content:
     try:
         with pq.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
             rows, unpacked = file.metadata.num_rows, _unpacked(file.metadata)
             limits_of(feed, packed=Path(path).stat().st_size).check(size=unpacked, rows=rows)
-            wanted = with_latest and names.count(feed.time_column) == 1
-            latest = _latest(_Times(feed=feed, upto=upto), file) if wanted else None
+            has_times = wanted.latest and names.count(feed.time.column) == 1
+            latest = _latest(_Times(feed=feed, upto=wanted.upto), file) if has_times else None
             return Content(rows=rows, columns=names, latest=latest, unpacked=unpacked)
     except (pa.ArrowException, OSError) as error:
         # What Arrow makes of broken content is an OSError as well, but without a number.
@@ -83,7 +112,16 @@ def _leaves(kind: pa.DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...
         yield from _leaves(part, (*path, name))
 
 
-def check_magic(size: int, head: bytes, tail: bytes) -> None:
+def _ends(raw: RawFile) -> tuple[bytes, bytes]:
+    """The first and the last bytes of a file."""
+    head = tail = b""
+    for chunk in raw.chunks():
+        head = head or chunk[: len(_MAGIC)]
+        tail = (tail + chunk[-len(_MAGIC) :])[-len(_MAGIC) :]
+    return head, tail
+
+
+def _check_magic(size: int, head: bytes, tail: bytes) -> None:
     """Say in plain words what is wrong with the commonest kinds of files that are no Parquet."""
     if size == 0:
         raise UnreadableFileError("The file is empty, without even a Parquet footer.")
@@ -109,7 +147,7 @@ class _Times:
             return None
 
     def epoch(self, value: float) -> float | None:
-        time_format = self.feed.time_format
+        time_format = self.feed.time.format
         if time_format is None or not is_epoch(time_format):
             return None
         try:
@@ -125,16 +163,16 @@ def _latest(times: _Times, file: pq.ParquetFile) -> float | None:
     from_footer = _latest_of_statistics(times, file.metadata)
     if from_footer is not None:
         return max(from_footer, default=None)
-    batches = file.iter_batches(batch_size=65_536, columns=[times.feed.time_column])
+    batches = file.iter_batches(batch_size=65_536, columns=[times.feed.time.column])
     return _largest(_latest_of(times, batch.column(0)) for batch in batches)
 
 
 def _latest_of_statistics(times: _Times, metadata: Any) -> list[float] | None:
     """The largest time of each row group; None where the footer does not tell for all of them."""
     paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    if times.feed.time_column not in paths:
+    if times.feed.time.column not in paths:
         return None
-    index = paths.index(times.feed.time_column)
+    index = paths.index(times.feed.time.column)
     instant = _stored_as(times, metadata.schema.column(index))
     if instant is None:
         return None
@@ -162,7 +200,7 @@ def _stored_as(times: _Times, column: Any) -> Callable[[int], float | None] | No
         return lambda value: times.instant(to_micros(value))
     if kind == "Date":
         return lambda value: times.instant(value * _MICROS_PER_DAY)
-    if column.physical_type in ("INT32", "INT64") and kind in ("None", "Int") and is_epoch(times.feed.time_format):
+    if column.physical_type in ("INT32", "INT64") and kind in ("None", "Int") and is_epoch(times.feed.time.format):
         return times.epoch
     return None
 
@@ -200,7 +238,7 @@ def _largest(instants: Iterable[float | None]) -> float | None:
 
 
 def _latest_text(times: _Times, texts: list[str]) -> float | None:
-    latest = LatestTime(times.feed.time_format, upto=times.upto)
+    latest = LatestTime(times.feed.time.format, upto=times.upto)
     latest.see(texts)
     return latest.instant
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from freshtide.core import halves
-from freshtide.core.tables import Feed
-from freshtide.feeds.content import Content, LatestTime
+from freshtide.core.feeds import Feed, Format
+from freshtide.core.files import FeedFile
+from freshtide.feeds.columnfaults import fault_of_keys
+from freshtide.feeds.content import Content, LatestTime, Wanted
+from freshtide.feeds.formats.format import require_encoding
 from freshtide.feeds.rawfiles import RawFile, line_blocks
+from freshtide.feeds.textfiles import holds, packed_or_not, read_text
 
 _LOOKED_AT_FOR_COLUMNS = 1_000
 _BLANK = b" \t\r\n"
@@ -22,11 +27,48 @@ _ESCAPED_BACKSLASH, _PAIR, _HALF = halves.ESCAPED_BACKSLASH.encode(), halves.PAI
 _TIME_OF_DAY = re.compile(rb'"[\x00-\x20\x7f]*(?:\d\d?:|T\d|\d{0,2}\\|T\\)')
 
 
-def read_json(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
-    """Count the records, and feed the values of the time column to `latest` if it is wanted."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonFormat(Format):
+    """There are no options: a line is an object, in UTF-8."""
+
+    name = "json"
+
+
+class JsonFiles:
+    """Each line names its values: any of them may be missing."""
+
+    options = JsonFormat
+    title = "JSON"
+    aliases = ("jsonl", "ndjson")
+    extensions = packed_or_not(".json", ".jsonl", ".ndjson")
+
+    def check(self, feed: Feed) -> None:
+        require_encoding(feed)
+
+    def read(self, feed: Feed, raw: RawFile, wanted: Wanted) -> Content:
+        return read_text(feed, raw, wanted, _read)
+
+    def column_fault(self, feed: Feed, columns: tuple[str, ...]) -> str | None:
+        return fault_of_keys(feed, columns)
+
+
+def holds_odd_lines(feed: Feed, file: FeedFile) -> bool:
+    """Whether a line may hold something else than one object, or more than that.
+
+    Spark's reader makes as many rows of an array as it has elements, and reads no further than to the end of an object.
+    """
+    return holds(_holds_odd_lines, feed, file)
+
+
+def holds_times_of_day(feed: Feed, file: FeedFile) -> bool:
+    """Whether a text may begin like a time of day."""
+    return holds(_holds_times_of_day, feed, file)
+
+
+def _read(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
     columns: dict[str, None] = {}
     rows = 0
-    for block in line_blocks(raw, feed.encoding):
+    for block in line_blocks(raw, feed.format.encoding):
         lines = [line for line in block if line.strip(_BLANK)]
         for record in map(_record, lines[: max(0, _LOOKED_AT_FOR_COLUMNS - rows)]):
             columns.update(dict.fromkeys(record))
@@ -36,12 +78,8 @@ def read_json(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
     return Content(rows=rows, columns=tuple(columns) if rows else None, latest=latest.instant if latest else None)
 
 
-def holds_odd_lines(feed: Feed, raw: RawFile) -> bool:
-    """Whether a line may hold something else than one object, or more than that.
-
-    Spark's reader makes as many rows of an array as it has elements, and reads no further than to the end of an object.
-    """
-    for lines in line_blocks(raw, feed.encoding):
+def _holds_odd_lines(feed: Feed, raw: RawFile) -> bool:
+    for lines in line_blocks(raw, feed.format.encoding):
         rest = _PLAIN.sub(b"", b"\n".join(lines))
         if not all(_is_one_object(line) for line in rest.split(b"\n") if line.strip(_BLANK)):
             return True
@@ -66,9 +104,8 @@ def _holds_half_a_character(line: bytes) -> bool:
     return b"\\" in line and re.search(_HALF, re.sub(_PAIR, b"", line.replace(_ESCAPED_BACKSLASH, b""))) is not None
 
 
-def holds_times_of_day(feed: Feed, raw: RawFile) -> bool:
-    """Whether a text may begin like a time of day."""
-    return any(_TIME_OF_DAY.search(b"\n".join(lines)) for lines in line_blocks(raw, feed.encoding))
+def _holds_times_of_day(feed: Feed, raw: RawFile) -> bool:
+    return any(_TIME_OF_DAY.search(b"\n".join(lines)) for lines in line_blocks(raw, feed.format.encoding))
 
 
 def _record(line: bytes) -> dict[str, Any]:
@@ -80,9 +117,9 @@ def _record(line: bytes) -> dict[str, Any]:
 
 
 def _time(feed: Feed, record: dict[str, Any]) -> str | None:
-    value = record.get(feed.time_column)
+    value = record.get(feed.time.column)
     if isinstance(value, str):
         return value
     # A bare number is a time only where the feed says how to read its digits.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if is_number and feed.time_format is not None else None
+    return str(value) if is_number and feed.time.format is not None else None

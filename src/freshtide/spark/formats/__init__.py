@@ -1,0 +1,21 @@
+"""How Spark reads files: for each format of `feeds.formats` a module of the same name, with a line in `_FORMATS`."""
+
+from freshtide.core.feeds import Feed
+from freshtide.spark.formats.csv import CsvReading
+from freshtide.spark.formats.format import Layout, SparkFormat
+from freshtide.spark.formats.json import JsonReading
+from freshtide.spark.formats.parquet import ParquetReading
+
+_FORMATS: tuple[SparkFormat, ...] = (
+    CsvReading(),
+    JsonReading(),
+    ParquetReading(),
+)
+_BY_OPTIONS = {each.options: each for each in _FORMATS}
+
+
+def spark_format(feed: Feed) -> SparkFormat:
+    return _BY_OPTIONS[type(feed.format)]
+
+
+__all__ = ["Layout", "SparkFormat", "spark_format"]

@@ -1,0 +1,65 @@
+"""What the formats have in common whose values are text until Spark parses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as sf
+
+from freshtide.core.feeds import Column, Feed
+from freshtide.spark.schemas import effective_type, quoted
+from freshtide.spark.timesinside import holds_instants
+from freshtide.spark.unstorable import told
+from freshtide.spark.verdicts import CONTENT
+
+_SPARK_DEFAULTS = {
+    "encoding": "utf-8",
+    "header": "false",
+    "sep": ",",
+    "quote": '"',
+    "escape": "\\",
+    "nullValue": "",
+    "multiLine": "false",
+}
+
+
+def parsing_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Options with which what cannot be parsed is kept. Each is a call to the JVM: Spark's defaults are left out."""
+    wanted = {"columnNameOfCorruptRecord": CONTENT, **options}
+    return {name: value for name, value in wanted.items() if _SPARK_DEFAULTS.get(name) != value.lower()}
+
+
+def columns_with_content(fields: Sequence[str]) -> str:
+    """Columns as DDL, and beside them that for what cannot be parsed."""
+    return ", ".join([*fields, f"{CONTENT} string"])
+
+
+def raw_type(feed: Feed, column: Column) -> str:
+    """The type to parse as: a time in a format of its own is text until it is converted."""
+    is_written = column.name == feed.time.column and feed.time.format is not None
+    return "string" if is_written else column.type
+
+
+def is_parsed_as_instants(feed: Feed, column: Column) -> bool:
+    """Whether it is Spark that makes instants of the column's texts."""
+    return holds_instants(column.type) and (column.name != feed.time.column or feed.time.format is None)
+
+
+def unparsed_values(
+    feed: Feed, columns: Sequence[Column], present: Sequence[Column], texts: SparkColumn
+) -> list[SparkColumn]:
+    """Complaints about values that are not of their types, from the same values as texts."""
+    there = {column.name for column in present}
+    return [
+        not_a(feed, column.name, effective_type(feed, column), texts.getField(column.name))
+        for column in columns
+        if column.name in there
+    ]
+
+
+def not_a(feed: Feed, name: str, type_: str, text: SparkColumn) -> SparkColumn:
+    unfit = text.isNotNull() & sf.col(quoted(name)).isNull()
+    if name == feed.time.column:
+        unfit &= sf.trim(text) != ""
+    return sf.when(unfit, told(f"column '{name}': '", text, f"' is not a {type_}"))
