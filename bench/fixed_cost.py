@@ -22,6 +22,7 @@ from freshtide.core.commands import StartUpdate
 from freshtide.core.events import UpdateFailed
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import plan_load
+from freshtide.core.steps import Load
 from freshtide.feeds import SettledFile, admit
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.recovery import reconcile
@@ -41,7 +42,7 @@ _STAGES = {
     ("collecting.py", "collected"): "Spark: planning and parsing, Arrow to Python",
     ("parquet.py", "write_arrow"): "writing Parquet, fsync",
     ("tables.py", "commit"): "Delta commit, fsync",
-    ("execution.py", "_tidy"): "compaction, checkpoint",
+    ("tidying.py", "tidy"): "compaction, checkpoint",
     ("files.py", "*"): "catalog: files",
     ("latest.py", "*"): "catalog: updates",
     ("tables.py", "get"): "catalog: tables",
@@ -55,6 +56,7 @@ class _Update:
     def __init__(self, warehouse: Warehouse, folder: Path) -> None:
         self._bench = warehouse.workbench
         self._feed = warehouse.project.feeds[_FEED]
+        self._table = warehouse.project.graph[_TABLE]
         self._folder = folder
         self._rng = random.Random(1)
         self._numbers = count()
@@ -62,6 +64,7 @@ class _Update:
         reconcile(project.graph, self._bench.store, self._bench.catalog, time.time())
         self._worker = UpdateWorker(
             self._bench.executor,
+            self._bench.computer,
             feeds=project.feeds,
             graph=project.graph,
             store=self._bench.store,
@@ -109,8 +112,9 @@ class _Update:
         freshness, safe = (snapshot.freshness, snapshot.freshness) if snapshot else (None, None)
         plan = plan_load(self._feed, [file], upto=None, freshness=freshness, safe=safe)
         begun = time.perf_counter()
-        outcome = self._bench.executor.load(_TABLE, plan, extra=(), pool="track-0")
+        outcome = self._bench.executor.run(Load(table=self._table, plan=plan), track=0)
         seconds = time.perf_counter() - begun
+        assert outcome is not None
         self._bench.catalog.files.mark_loaded(_TABLE, [file.id], outcome.record.number)
         return seconds
 

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from freshtide.core.steps import Merge
 from tests.warehouse.shop import START, Shop
 from tests.warehouse.test_update_tables import MEANS, newest, update_table
 
@@ -94,7 +95,7 @@ def test_a_backfill_keeps_the_rows_of_files_that_are_half_processed(
     update_table(shop)
     shop.drop_events("quotes", "1.csv", [(1, "a", 1)])
     shop.load()
-    runner = shop.warehouse.workbench.executor.streams["quotes"]
+    runner = shop.warehouse.workbench.computer.streams["quotes"]
     monkeypatch.setattr(runner._sizes, "size", lambda _: 1)
     shop.drop_events("quotes", "2.csv", [(2, key, 2) for key in "abc"])
     rebuilt = False
@@ -104,7 +105,7 @@ def test_a_backfill_keeps_the_rows_of_files_that_are_half_processed(
         nonlocal rebuilt
         if not rebuilt and runner.stream.unfinished and newest(shop).get("a") == 2:
             rebuilt = True
-            runner.rebuild(shop.warehouse.workbench.tracks.session("test"), [], ())
+            shop.warehouse.workbench.executor.run(Merge(table=runner.table, rebuild=True), track=0)
         return rebuilt
 
     shop.warehouse.run(until=until)
@@ -208,7 +209,7 @@ def test_rows_that_are_read_again_after_a_stop_are_counted_once(shop: Shop, monk
     update_table(shop)
     shop.drop_events("quotes", "1.csv", [(1, "a", 1), (2, "a", 2), (2, "b", 2), (1, "b", 1), (2, "c", 2)])
     with monkeypatch.context() as patched:
-        patched.setattr(shop.warehouse.workbench.executor.streams["quotes"]._sizes, "size", lambda _: 1)
+        patched.setattr(shop.warehouse.workbench.computer.streams["quotes"]._sizes, "size", lambda _: 1)
         shop.warehouse.run(until=lambda: len(shop.rows("quotes")) == 2)
     again = shop.again()
     update_table(again)

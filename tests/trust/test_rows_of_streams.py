@@ -16,7 +16,7 @@ from tests.warehouse.test_single_rows import START, declare, first_then, free_po
 
 
 def waiting(shop: Shop) -> int:
-    return shop.warehouse.workbench.executor.streams["quotes"].stream.pending.residents
+    return shop.warehouse.workbench.computer.streams["quotes"].stream.pending.residents
 
 
 def set_status(shop: Shop, status: str) -> None:

@@ -48,7 +48,7 @@ def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away
     shop.view("v", "SELECT v % 2 AS odd, sum(v) AS total, max(ts) AS ts FROM t GROUP BY v % 2", time_column="ts")
     shop.drop("f", "1.json", f'{{"ts": "{stamp(1)}", "v": 1}}\n')
     shop.load()
-    folders = shop.warehouse.workbench.executor.health.own_folders
+    folders = shop.warehouse.workbench.computer.health.own_folders
     with running(shop) as run:
         for folder in folders:
             shutil.rmtree(folder)

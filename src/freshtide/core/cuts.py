@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 from freshtide.core.grains import INSTANT
 from freshtide.core.instants import micros
-from freshtide.core.tables import Maintenance, Table, reference_count
+from freshtide.core.maintenance import MODES
+from freshtide.core.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Cuts:
             return None
         if table.is_base:
             return cut + 1
-        reach_back = self._reach_back(table)
+        reach_back = MODES[table.maintain].open_for(table)
         if reach_back is None:
             return None
         closed = cut + 1
@@ -62,7 +63,7 @@ class Cuts:
         one, other = self.tables[first], self.tables[second]
         if not one.emits_closed_buckets and not other.emits_closed_buckets:
             return True
-        closings = [(t.emits_closed_buckets, t.grain or INSTANT, self._reach_back(t)) for t in (one, other)]
+        closings = [(t.emits_closed_buckets, t.grain or INSTANT, MODES[t.maintain].open_for(t)) for t in (one, other)]
         return closings[0] == closings[1]
 
     def reads_from(self, name: str, freshness: int) -> int | None:
@@ -74,7 +75,7 @@ class Cuts:
         if not self.bounded(name):
             return None
         open_from = [self.closed_before(source, freshness) for source in table.sources]
-        if table.maintain is Maintenance.PARTITIONS:
+        if MODES[table.maintain].has_open_buckets:
             open_from.append(self.closed_before(name, freshness))
         known = [at for at in open_from if at is not None]
         return min(known) - self.lookback(name) if len(known) == len(open_from) else None
@@ -89,7 +90,7 @@ class Cuts:
             return False
         if table.is_base or table.emits_closed_buckets:
             return True
-        return table.maintain is Maintenance.APPEND and table.exact_time
+        return MODES[table.maintain].only_appends and table.exact_time
 
     def lookback(self, name: str) -> int:
         """How far before its own rows a table's update must read its sources."""
@@ -98,25 +99,12 @@ class Cuts:
     def bounded(self, name: str) -> bool:
         """Whether a row depends only on source rows within the lookback of its own bucket."""
         table = self.tables[name]
-        if table.maintain in (Maintenance.FULL, Maintenance.LATEST):
-            return False
-        joins = table.maintain is Maintenance.APPEND and table.linear and reference_count(table.query) > 1
-        return not joins or table.lookback is not None
+        return MODES[table.maintain].is_bounded(table)
 
     def _first_cut_closing(self, name: str, before: int) -> int:
         """The smallest cut at which every row stamped before `before` is final."""
         table = self.tables[name]
         if table.is_base:
             return before - 1
-        wanted = (table.grain or INSTANT).ceil(before) + (self._reach_back(table) or 0)
+        wanted = (table.grain or INSTANT).ceil(before) + (MODES[table.maintain].open_for(table) or 0)
         return max(self._first_cut_closing(source, wanted) for source in table.sources)
-
-    def _reach_back(self, table: Table) -> int | None:
-        """How long a row stays open after its sources have passed it; None: for ever."""
-        if table.maintain in (Maintenance.FULL, Maintenance.LATEST):
-            return None
-        if table.maintain is Maintenance.APPEND:
-            if table.exact_time:
-                return 0
-            return micros(table.lookback) if table.lookback is not None else None
-        return micros(table.lookback or 0.0)

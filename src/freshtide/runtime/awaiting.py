@@ -8,7 +8,7 @@ from freshtide.catalog import Catalog
 from freshtide.core.events import DataArrived, RebuildRequested
 from freshtide.core.graph import TableGraph
 from freshtide.runs import pending_announcements
-from freshtide.spark import UpdateExecutor
+from freshtide.spark import SparkComputer
 
 _logger = logging.getLogger(__name__)
 
@@ -16,8 +16,8 @@ _logger = logging.getLogger(__name__)
 class AwaitedTables:
     """Which loads wait. It is nobody's fault, so it is no failure; it may be asked from several threads."""
 
-    def __init__(self, executor: UpdateExecutor, *, graph: TableGraph, catalog: Catalog) -> None:
-        self._executor = executor
+    def __init__(self, computer: SparkComputer, *, graph: TableGraph, catalog: Catalog) -> None:
+        self._computer = computer
         self._graph = graph
         self._catalog = catalog
         self._waiting: dict[str, bool] = {}
@@ -33,7 +33,7 @@ class AwaitedTables:
     def released(self) -> list[DataArrived | RebuildRequested]:
         """The events that tell of what waits for loads that need not wait any longer."""
         found: list[DataArrived | RebuildRequested] = []
-        for table in [table for table in tuple(self._waiting) if self._executor.awaits(table) is None]:
+        for table in [table for table in tuple(self._waiting) if self._computer.awaits(table) is None]:
             unit = self._graph.units.of(table)
             if self._waiting.pop(table, False):
                 found.append(RebuildRequested(table=unit))

@@ -13,6 +13,7 @@ from types import TracebackType
 
 from freshtide.catalog import Catalog, RunLease
 from freshtide.clock import SystemClock
+from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event
@@ -25,6 +26,7 @@ from freshtide.runs import LossFinder, Places, beginning_of, holdings, reach_of,
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine
+from freshtide.runtime.execution import Executor
 from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.mending import mending_of
 from freshtide.runtime.news import News
@@ -41,17 +43,17 @@ from freshtide.spark import (
     Audit,
     Listeners,
     QueueMaker,
+    SparkComputer,
     SparkFailedError,
     SparkSession,
     SparkTracks,
     TableSchemas,
     TableStates,
-    UpdateExecutor,
     require_shared,
     resolve_columns,
     start_session,
 )
-from freshtide.storage import finish_interrupted
+from freshtide.storage import Tidying, finish_interrupted
 
 _PRUNE_EVERY = 3_600.0
 
@@ -90,7 +92,7 @@ class Workbench:
             self._opened = opened.pop_all()
         self._definitions = fingerprints(project.graph)
         self.listeners = Listeners()
-        self.executor = UpdateExecutor(
+        self.computer = SparkComputer(
             self.tracks,
             feeds=project.feeds,
             graph=project.graph,
@@ -100,13 +102,14 @@ class Workbench:
             flows=self._flows,
             large_update=project.settings.large_update,
             update_memory=project.settings.update_memory,
-            retention=project.settings.retention,
             clock=self.clock.now,
             listeners=self.listeners,
             make_queue=make_queue,
             spool=self.places.spool,
             watch=watched,
         )
+        tidying = Tidying(self.store, Cuts(project.graph), retention=project.settings.retention, clock=self.clock.now)
+        self.executor = Executor(self.computer, self.store, tidying)
 
     def __enter__(self) -> Workbench:
         return self
@@ -134,7 +137,7 @@ class Workbench:
 
     def states(self, pool: str = "questions") -> TableStates:
         """Readable states of all tables, in a session of the calling thread."""
-        return self.executor.states(pool)
+        return self.computer.states(pool)
 
     def audit(self) -> Audit:
         return Audit(self.states())
@@ -145,20 +148,21 @@ class Workbench:
         project = unpaced(self.project) if once else self.project
         settings = project.settings
         require_tracks(project, self.catalog)
-        self.executor.health.revive()
+        self.computer.health.revive()
         with suppress(SparkFailedError):  # That is told, and the folders are tried as soon as Spark can work.
             self._require_shared()
         # Before the catalog is brought up to the logs: these are not at their end yet.
         interrupted = [*self.places.flows.glob("*"), *self.places.flows_of_earlier_versions.glob("*")]
         finish_interrupted(sorted(interrupted), self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
-        self.executor.streams.begin()
+        self.computer.streams.begin()
         events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         news = News(self.places.trouble, log=self.places.log)
         surroundings = self._watch(events, news)
         absences = Absences()
         worker = UpdateWorker(
             self.executor,
+            self.computer,
             feeds=project.feeds,
             graph=project.graph,
             store=self.store,
@@ -180,7 +184,7 @@ class Workbench:
             scheduler_from(beginning, trace.recording(reach_of(project))),
             UnitWorker(
                 worker,
-                self.executor,
+                self.computer,
                 graph=project.graph,
                 catalog=self.catalog,
                 clock=self.clock,
@@ -191,7 +195,7 @@ class Workbench:
             news=news,
             feeds=dict(project.feeds),
             feed_set=feed_set,
-            latest_streams=self.executor.streams,
+            latest_streams=self.computer.streams,
             graph=project.graph,
             catalog=self.catalog,
             absences=absences,
@@ -208,11 +212,11 @@ class Workbench:
             return
         tables, project = self.places.tables, self.project
         feeds = [folder for feed in project.feeds.values() for folder in landing_folders(feed, project.root)]
-        self.executor.health.do(lambda: require_shared(self.tracks.session("probe"), tables=tables, feeds=feeds))
+        self.computer.health.do(lambda: require_shared(self.tracks.session("probe"), tables=tables, feeds=feeds))
 
     def _watch(self, events: queue.SimpleQueue[Event], news: News) -> SurroundingsWatch:
         """Whoever looks after disk, database and Spark during a run."""
-        settings, places, health = self.project.settings, self.places, self.executor.health
+        settings, places, health = self.project.settings, self.places, self.computer.health
         written = [places.tables, places.state]
         if places.catalog_folder is not None:
             written.append(places.catalog_folder)

@@ -11,10 +11,10 @@ from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
-from freshtide.runtime.outcomes import pool_of
+from freshtide.runtime.execution import pool_of
 from freshtide.runtime.watching import Surroundings
 from freshtide.runtime.worker import UpdateWorker
-from freshtide.spark import SharedScans, UpdateExecutor
+from freshtide.spark import SharedScans, SparkComputer
 
 
 class UnitWorker:
@@ -27,7 +27,7 @@ class UnitWorker:
     def __init__(
         self,
         worker: UpdateWorker,
-        executor: UpdateExecutor,
+        computer: SparkComputer,
         *,
         graph: TableGraph,
         catalog: Catalog,
@@ -36,7 +36,7 @@ class UnitWorker:
     ) -> None:
         self._surroundings = surroundings
         self._worker = worker
-        self._executor = executor
+        self._computer = computer
         self._graph = graph
         self._catalog = catalog
         self._clock = clock
@@ -46,7 +46,7 @@ class UnitWorker:
     def book_stream(self, table: str) -> None:
         """Write down what waits for an update table, for those who look on."""
         try:
-            self._worker.latest_tables.book(table)
+            self._worker.waiting_rows.book(table)
         except SurroundingsError as error:
             # The rows are here, and the next ones are written down with them.
             self._surroundings.suspect(error)
@@ -66,7 +66,7 @@ class UnitWorker:
         group, pool = command.table, pool_of(command.track)
         began = self._clock.steady()
         left_over: list[Event] = []
-        with self._executor.together(self._graph.units[group], pool=pool, rebuild=command.rebuild) as scans:
+        with self._computer.together(self._graph.units[group], pool=pool, rebuild=command.rebuild) as scans:
             for table in self._graph.units[group]:
                 for event in self._update(table, command, scans):
                     match event:
@@ -87,7 +87,7 @@ class UnitWorker:
         if not self._graph[table].is_base:
             # A table that joined the group further on than the others does not go back to them.
             own.upto = max(command.upto, self._catalog.tables.get(table).freshness or command.upto)
-            if not own.rebuild and self._executor.is_there(table, own.upto, pool=pool_of(own.track)):
+            if not own.rebuild and self._computer.is_there(table, own.upto, pool=pool_of(own.track)):
                 return []
         return self._worker.carry_out(own, scans)
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.asof import TableStates
 from freshtide.spark.audit import Audit, AuditResult
-from freshtide.spark.execution import UpdateExecutor, UpdateOutcome
+from freshtide.spark.computer import SparkComputer
 from freshtide.spark.failures import SparkFailedError
 from freshtide.spark.flows.loads import AwaitedTableError, LoadingFlows
 from freshtide.spark.health import SparkEndedError, SparkHealth
@@ -36,6 +36,7 @@ __all__ = [
     "LoadingFlows",
     "QueueMaker",
     "SharedScans",
+    "SparkComputer",
     "SparkEndedError",
     "SparkFailedError",
     "SparkHealth",
@@ -44,8 +45,6 @@ __all__ = [
     "TableSchemas",
     "TableStates",
     "UnreadableFilesError",
-    "UpdateExecutor",
-    "UpdateOutcome",
     "require_shared",
     "resolve_columns",
     "run_query",

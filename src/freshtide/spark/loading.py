@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide import crashpoints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.loads import LoadItem, LoadPlan
+from freshtide.core.steps import Load
 from freshtide.core.tables import SqlQuery, Table
 from freshtide.spark.flows.loads import TableFlow
 from freshtide.spark.ingest import Batch, FeedReader, Unchanged, WatchFiles, confirmed, in_question
@@ -28,12 +28,14 @@ from freshtide.storage import (
     Change,
     Counts,
     LoadedFile,
+    Prepared,
     Snapshot,
     Store,
     StoredTable,
     UnstorableError,
     UpdateKind,
     UpdateRecord,
+    next_number,
 )
 
 # Up to this much a single thread that parses lines is done before a job has begun and ended.
@@ -105,12 +107,11 @@ class BaseTableLoader:
         self._rejects = store.table(f"{table.name}__rejects")
         self._late = store.table(f"{table.name}__late", time_column=table.time_column)
 
-    def load(self, plan: LoadPlan, *, definition: str, rebuild: bool = False) -> Snapshot:
-        """Take in the files of a plan; with `rebuild` they become the whole content of the table."""
-        current = self._main.snapshot
-        number = (current.number if current else 0) + 1
-        for side in (self._rejects, self._late):
-            side.roll_back(number - 1, at=self._clock())
+    @contextmanager
+    def prepared(self, step: Load, *, definition: str) -> Iterator[Prepared]:
+        """Read the files of a load, and write what goes into the table and beside it."""
+        plan, rebuild, current = step.plan, step.rebuild, self._main.snapshot
+        number = next_number(self._main, (self._rejects, self._late), at=self._clock())
         record = UpdateRecord(
             number=number,
             kind=UpdateKind.REBUILD if rebuild else UpdateKind.LOAD,
@@ -124,18 +125,16 @@ class BaseTableLoader:
         unchanged = self._reader.watch([item.file for item in plan.items])
         with reading(plan.items, lambda item: self._reader.read([item]).read_through(), known_good=known_good):
             if self._flow is None:
-                self._load(plan, record, unchanged)
+                yield self._loaded(plan, record, unchanged)
             elif plan.items or current is None or rebuild:
-                self._load_through(self._flow, plan, record, unchanged)
+                with self._loaded_through(self._flow, plan, record, unchanged) as flowed:
+                    yield flowed
             else:
                 # Punctuation alone: there is nothing to put through the flow.
                 nothing = Written(files=(), schema=current.schema)
-                self._commit(self._changes(record, nothing, _Sides(counts=Counts())))
-        snapshot = self._main.snapshot
-        assert snapshot is not None, "a load leaves a table"
-        return snapshot
+                yield self._update(plan, record, nothing, _Sides(counts=Counts()))
 
-    def _load(self, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged) -> None:
+    def _loaded(self, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged) -> Prepared:
         try:
             good, sides = self._all_rows(plan, record.number, self._results)
         except UnstorableError:
@@ -143,7 +142,7 @@ class BaseTableLoader:
                 raise
             good, sides = self._all_rows(plan, record.number, replace(self._results, only_storable=True))
         unchanged()
-        self._commit(self._changes(record, good.written, self._accounted(sides, good.written.rows)))
+        return self._update(plan, record, good.written, self._accounted(sides, good.written.rows))
 
     def _all_rows(self, plan: LoadPlan, number: int, results: Results) -> tuple[_Good, _Sides]:
         good = self._good_rows(plan, number, results)
@@ -153,7 +152,10 @@ class BaseTableLoader:
             self._main.discard(good.written.files)
             raise
 
-    def _load_through(self, flow: TableFlow, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged) -> None:
+    @contextmanager
+    def _loaded_through(
+        self, flow: TableFlow, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged
+    ) -> Iterator[Prepared]:
         """What is late is told before the flow: it may stamp rows as it likes."""
         batch, tally = self._judged(plan.items)
         rows = self._results.of(batch.good())
@@ -175,7 +177,8 @@ class BaseTableLoader:
             sides = self._accounted(sides, flowed.rows_in)
             counts = replace(sides.counts, loaded=flowed.written.rows, flowed=flowed.rows_in)
             record = replace(record, targets=flowed.targets(record.targets))
-            flowed.commit(self._changes(record, flowed.written, replace(sides, counts=counts)))
+            update = self._update(plan, record, flowed.written, replace(sides, counts=counts))
+            yield replace(update, others=tuple(flowed.others), journal=flowed.folder)
 
     def _judged(self, items: Sequence[LoadItem]) -> tuple[Batch, Tally]:
         """A batch that can be read again and again, with all rows that are late or of the future told apart."""
@@ -269,27 +272,21 @@ class BaseTableLoader:
             raise MiscountedError(self._table, f"{given} rows were read that fit, and {made} were written")
         return replace(sides, counts=counts)
 
-    def _commit(self, changes: Sequence[tuple[StoredTable, Change]]) -> None:
-        for table, change in changes:
-            if table is self._main:
-                crashpoints.reach("rejects-committed")
-            table.commit(change)
-
-    def _changes(self, record: UpdateRecord, written: Written, sides: _Sides) -> list[tuple[StoredTable, Change]]:
-        """What is to be committed, the table last: until it has landed, the two beside it can be rolled back."""
+    def _update(self, plan: LoadPlan, record: UpdateRecord, written: Written, sides: _Sides) -> Prepared:
         rebuild = record.kind is UpdateKind.REBUILD
         revised_from = BEGINNING if rebuild else _reaching_back(written, self._main.snapshot)
         record = replace(record, counts=sides.counts, revised_from=revised_from)
         aside = replace(record, counts=Counts(), files=(), targets={})
-        changes = []
+        beside = []
         for table, put_aside in ((self._rejects, sides.rejected), (self._late, sides.late)):
             if put_aside is not None:
-                changes.append((table, self._change(table, aside, put_aside)))
+                beside.append((table, self._change(table, aside, put_aside)))
             elif rebuild and table.snapshot is not None:
                 # What had been put aside is judged anew by a rebuild: the old rows go, even if no new ones come.
                 nothing = Written(files=(), schema=table.snapshot.schema)
-                changes.append((table, self._change(table, aside, nothing)))
-        return [*changes, (self._main, self._change(self._main, record, written))]
+                beside.append((table, self._change(table, aside, nothing)))
+        own = (self._main, self._change(self._main, record, written))
+        return Prepared(own=own, beside=tuple(beside), files=plan.files)
 
     def _change(self, table: StoredTable, record: UpdateRecord, written: Written) -> Change:
         return Change(

@@ -15,12 +15,14 @@ from freshtide.storage.history import History
 from freshtide.storage.jointcommits import Commit, FilesCommit, FolderCommit, TableCommit
 from freshtide.storage.journal import commit_together, finish_interrupted, is_unfinished
 from freshtide.storage.keys import all_of, key_column, places
+from freshtide.storage.landing import Prepared, TableChange, land, next_number
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord, Writer
 from freshtide.storage.rows import aligned, stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.store import Store
 from freshtide.storage.tables import StoredTable
+from freshtide.storage.tidying import Tidying
 
 __all__ = [
     "BEGINNING",
@@ -39,11 +41,14 @@ __all__ = [
     "LatestTable",
     "LoadedFile",
     "Merge",
+    "Prepared",
     "Snapshot",
     "StorageError",
     "Store",
     "StoredTable",
+    "TableChange",
     "TableCommit",
+    "Tidying",
     "Unrestricted",
     "UnstorableError",
     "UpdateKind",
@@ -56,7 +61,9 @@ __all__ = [
     "finish_interrupted",
     "is_unfinished",
     "key_column",
+    "land",
     "make_folder",
+    "next_number",
     "places",
     "stored_rows",
     "sync_files",

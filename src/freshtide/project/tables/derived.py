@@ -83,7 +83,7 @@ def _plan(shape: Shape, resolved: ResolvedTable, tables: Mapping[str, Table]) ->
         source: SourceFacts(
             appends_only=cuts.appends_only(source),
             revisable_forever=tables[source].maintain in (Maintenance.FULL, Maintenance.LATEST),
-            keeps_latest=tables[source].maintain is Maintenance.LATEST,
+            keeps_latest=tables[source].is_latest,
         )
         for source in resolved.sources
     }

@@ -31,12 +31,10 @@ from freshtide.spark.flows.targets import Target, targets_of
 from freshtide.spark.schemas import arrow_schema_of
 from freshtide.spark.writing import Written, write_result
 from freshtide.storage import (
-    Change,
     Commit,
     Store,
     StoredTable,
     TableCommit,
-    commit_together,
     finish_interrupted,
     is_unfinished,
 )
@@ -96,11 +94,6 @@ class FlowedRows:
     def _held(self, name: str) -> int:
         snapshot = self.store.table(name).snapshot
         return 0 if snapshot is None else snapshot.number
-
-    def commit(self, changes: Sequence[tuple[StoredTable, Change]]) -> None:
-        """Commit these together with the other targets, the last one last: it says that all has landed."""
-        own = [TableCommit(table=table.name, change=change) for table, change in changes]
-        commit_together(self.folder, [*own[:-1], *self.others, own[-1]], self.store)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Protocol
 
@@ -44,11 +44,13 @@ from freshtide.storage import (
     Counts,
     LoadedFile,
     Merge,
+    Prepared,
     Snapshot,
     Store,
     UpdateKind,
     UpdateRecord,
     key_column,
+    next_number,
     places,
 )
 
@@ -76,14 +78,6 @@ class NoRoomError(FreshtideError):
             f"The rows that wait for '{table.name}' find no room, and none of those that have some can be processed.",
             way_out="Raise `update_memory` in freshtide.yml.",
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """A micro-batch that has been committed, and the files that it is done with."""
-
-    snapshot: Snapshot
-    files: tuple[FeedFile, ...]
 
 
 class StreamMaker(Protocol):
@@ -151,18 +145,21 @@ class LatestTableRunner:
         for rows, unfit in read_files(self._reader(session, extra), files, self._shape, tables=self._tables):
             self.stream.take_in(rows, unfit)
 
-    def update(self, session: SparkSession, extra: tuple[Column, ...]) -> Merged | None:
-        """Process the keys that are served next; None if nothing is to be done."""
+    @contextmanager
+    def prepared(self, session: SparkSession, extra: tuple[Column, ...]) -> Iterator[Prepared | None]:
+        """Process the keys that are served next; None if nothing is to be done. What does not land waits again."""
         if self.stream.is_quiet:
             self.stream.rest()
-            return None
+            yield None
+            return
         begun = self._clock()
         batch = self.stream.take(self._sizes.size(self.stream.pending.residents), begun)
         settlement = self.stream.settlement(batch)
         try:
             if self.stream.is_full and not batch.keys:
                 raise NoRoomError(self.table)
-            snapshot, fates = self._process(session, batch, settlement, extra)
+            with self._processed(session, batch, settlement, extra) as (update, fates):
+                yield update
         except BaseException:
             self.stream.give_back(batch)
             raise
@@ -171,9 +168,11 @@ class LatestTableRunner:
             self._past.forget()
         if batch.keys:
             self._measured(batch.keys, self._clock() - begun)
-        return Merged(snapshot=snapshot, files=settlement.files)
 
-    def rebuild(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> Merged:
+    @contextmanager
+    def rebuilt(
+        self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]
+    ) -> Iterator[Prepared]:
         """Let the table hold what files give as if they had just arrived, and nothing else.
 
         Files that are not done with are read as well: of their rows some have been processed and wait no longer.
@@ -185,8 +184,8 @@ class LatestTableRunner:
             anew.take_in(rows, unfit)
         batch = anew.take(anew.pending.residents, self._clock())
         settlement = anew.settlement(batch).but_for(begun)
-        snapshot, _ = self._process(session, batch, settlement, extra, anew=True)
-        return Merged(snapshot=snapshot, files=settlement.files)
+        with self._processed(session, batch, settlement, extra, anew=True) as (update, _):
+            yield update
 
     def _reader(self, session: SparkSession, extra: tuple[Column, ...]) -> FeedReader:
         return FeedReader(session=session, feed=self.feed, extra=extra, watch=self._watch)
@@ -195,7 +194,8 @@ class LatestTableRunner:
         self._sizes.observe(keys, seconds)
         self.stream.cost.observe(keys, seconds)
 
-    def _process(
+    @contextmanager
+    def _processed(
         self,
         session: SparkSession,
         batch: MicroBatch,
@@ -203,16 +203,16 @@ class LatestTableRunner:
         extra: tuple[Column, ...],
         *,
         anew: bool = False,
-    ) -> tuple[Snapshot, ByTag]:
+    ) -> Iterator[tuple[Prepared, ByTag]]:
+        """A batch through the table's query; listeners are told once what came of it has landed."""
         current = self._own.stored.snapshot
-        number = (current.number if current else 0) + 1
-        self._aside.roll_back(number - 1)
+        number = next_number(self._own.stored, self._aside.tables, at=self._clock())
         rows = self._result(session, batch, extra)
         come_in = self._own.anew if anew else self._own.merge
         merge = come_in(rows, number=number, going=self._going(batch, rows))
         fates = self._fates(batch, merge)
         record = self._record(number, current, merge, settlement, settlement.counted(fates), anew=anew)
-        self._aside.put(settlement.rejects, merge.gone, self._open_windows(settlement, extra), record)
+        beside = self._aside.changes(settlement.rejects, merge.gone, self._open_windows(settlement, extra), record)
         change = Change(
             record=record,
             at=self._clock(),
@@ -221,9 +221,8 @@ class LatestTableRunner:
             remove=merge.remove,
             replace_all=anew,
         )
-        snapshot = self._own.stored.commit(change)
+        yield Prepared(own=(self._own.stored, change), beside=beside, files=settlement.files), fates
         self._listeners.tell(self.table.name, merge.rows)
-        return snapshot, fates
 
     def _result(self, session: SparkSession, batch: MicroBatch, extra: tuple[Column, ...]) -> pa.Table:
         """What the table's query gives over the rows of a batch."""

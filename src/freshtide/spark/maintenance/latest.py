@@ -1,4 +1,4 @@
-"""Views of one row per key over tables of one row per key: only what has changed is computed anew.
+"""`latest`: views of one row per key over tables of one row per key: only what has changed is computed anew.
 
 Filter, map, union and join keep the key (Moga et al. 2009, section 3.2), so the row of a key follows from the source
 rows of the same key alone. An update computes the keys that are in files younger than the updates of the sources that
@@ -8,12 +8,15 @@ back in time where the younger of two rows ceases to qualify. A key that the que
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from freshtide.core.instants import micros
+from freshtide.core.steps import Refresh
 from freshtide.core.tables import Table
 from freshtide.spark.asof import TableStates
 from freshtide.spark.latest.listeners import Listeners
@@ -26,10 +29,12 @@ from freshtide.storage import (
     Change,
     LatestTable,
     Merge,
+    Prepared,
     Snapshot,
     UpdateKind,
     UpdateRecord,
     all_of,
+    next_number,
 )
 
 
@@ -62,9 +67,11 @@ class LatestViewMaintainer:
         self._clock = clock
         self._listeners = listeners
 
-    def refresh(self, cut: int, *, definition: str, rebuild: bool) -> Snapshot:
-        current = self._own.stored.snapshot
-        number = (current.number if current else 0) + 1
+    @contextmanager
+    def prepared(self, step: Refresh, *, definition: str) -> Iterator[Prepared]:
+        """Compute what brings the view up to date; listeners are told once that has landed."""
+        cut, at, rebuild = micros(step.upto), self._clock(), step.rebuild
+        current, number = self._own.stored.snapshot, next_number(self._own.stored, at=at)
         # Before it is asked what has happened to the sources: what happens later is for the next update.
         consumed = self._consumed()
         seen = None if rebuild else self._seen(current, definition)
@@ -90,9 +97,8 @@ class LatestViewMaintainer:
             remove=merge.remove,
             replace_all=new.replace_all,
         )
-        snapshot = self._own.stored.commit(change)
+        yield Prepared(own=(self._own.stored, change))
         self._listeners.tell(self._table.name, merge.rows)
-        return snapshot
 
     def _seen(self, current: Snapshot | None, definition: str) -> Mapping[str, int] | None:
         """The update of each source that the view knows; None where everything has to be computed anew.

@@ -1,0 +1,76 @@
+"""One step of an update, from data to a commit: whatever computes it, it lands in one way."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from freshtide.core.files import FeedFile
+from freshtide.core.steps import ComputedStep, Step, Tidy
+from freshtide.spark import SharedScans
+from freshtide.storage import Prepared, Store, Tidying, UpdateRecord, land
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """An update that has landed."""
+
+    record: UpdateRecord
+    version: int
+    rows: int
+    """Rows in the table after it."""
+    files: tuple[FeedFile, ...] = ()
+    """Those that it should have taken in: what its commit does not name is not in the table."""
+
+    @property
+    def landed_files(self) -> tuple[FeedFile, ...]:
+        named = {(file.path, file.sha256) for file in self.record.files}
+        return tuple(file for file in self.files if (file.path, file.sha256) in named)
+
+
+class Computer(Protocol):
+    """What computes updates and writes their files."""
+
+    def prepared(
+        self, step: ComputedStep, *, pool: str, scans: SharedScans | None = None
+    ) -> AbstractContextManager[Prepared | None]:
+        """Compute a step; None where it leaves nothing to be committed. Within, what it has written can land."""
+        ...
+
+
+class Executor:
+    """Carries out steps."""
+
+    def __init__(self, computer: Computer, store: Store, tidying: Tidying) -> None:
+        self._computer = computer
+        self._store = store
+        self._tidying = tidying
+
+    def run(self, step: Step, *, track: int, scans: SharedScans | None = None) -> Outcome | None:
+        """Compute a step and commit what came of it; None where that is nothing."""
+        if isinstance(step, Tidy):
+            self._tidy(step)
+            return None
+        with self._computer.prepared(step, pool=pool_of(track), scans=scans) as prepared:
+            if prepared is None:
+                return None
+            snapshot = land(prepared, self._store)
+        record = snapshot.record
+        assert record is not None, "a commit carries its record"
+        return Outcome(record=record, version=snapshot.version, rows=snapshot.rows, files=prepared.files)
+
+    def _tidy(self, step: Tidy) -> None:
+        try:
+            self._tidying.tidy(step.table)
+        except Exception:
+            # The update has landed: what went wrong afterwards must not make it look as if it had not.
+            _logger.warning("Housekeeping of '%s' failed; it is tried again later.", step.table.name, exc_info=True)
+
+
+def pool_of(track: int) -> str:
+    """The name of the Spark pool that a track works in."""
+    return f"track-{track}"

@@ -1,0 +1,199 @@
+"""The next step of an update: from the command, the catalog, and how files and tables stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from freshtide.catalog import Catalog
+from freshtide.clock import SystemClock
+from freshtide.core.commands import StartUpdate
+from freshtide.core.errors import FreshtideError
+from freshtide.core.feeds import Column, Feed, SchemaChange
+from freshtide.core.files import FeedFile, FileState
+from freshtide.core.loads import LoadPlan, due, in_order, plan_load
+from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
+from freshtide.core.tables import Kind, Table
+from freshtide.runs import look_at, to_rebuild_from
+from freshtide.runtime.absences import Absences
+from freshtide.runtime.execution import pool_of
+from freshtide.runtime.gained import gained_columns
+from freshtide.runtime.pieces import AIM, PieceSizes
+from freshtide.runtime.suspects import Suspects
+from freshtide.spark import SparkComputer
+from freshtide.storage import Store, UpdateRecord
+
+# One Spark job lists and opens every file that it reads: beyond this many the rest waits for the next one.
+_FILES_AT_ONCE = 1_000
+
+
+class NothingKeptError(FreshtideError):
+    """A rebuild of a table whose rows were not kept anywhere else."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """How far an update has come."""
+
+    command: StartUpdate
+    until: float
+    """By then nothing more is taken in: what waits is to be served."""
+    there: frozenset[int] | None = None
+    """Files that were there when a latest table began to take in: those that land meanwhile are for the next update."""
+    is_cut: bool = False
+    """Whether there was more to take in than one update takes."""
+
+
+class Steps:
+    """Decides what is done next for a command. What has been put aside meanwhile is passed by."""
+
+    def __init__(
+        self,
+        computer: SparkComputer,
+        *,
+        feeds: Mapping[str, Feed],
+        store: Store,
+        catalog: Catalog,
+        suspects: Suspects,
+        absences: Absences,
+        clock: SystemClock,
+    ) -> None:
+        self._computer = computer
+        self._feeds = feeds
+        self._store = store
+        self._catalog = catalog
+        self._suspects = suspects
+        self._absences = absences
+        self._clock = clock
+        self._pieces = PieceSizes()
+
+    def begin(self, command: StartUpdate) -> Progress:
+        return Progress(command=command, until=self._clock.steady() + AIM)
+
+    def next(self, table: Table, progress: Progress) -> ComputedStep | None:
+        """None where there is nothing to do after all."""
+        command = progress.command
+        match table.kind:
+            case Kind.VIEW | Kind.LATEST_VIEW:
+                return Refresh(table=table, upto=command.upto, rebuild=command.rebuild)
+            case Kind.BASE:
+                return self._load(table, progress)
+            case Kind.LATEST if command.rebuild:
+                return self._merge_anew(table)
+            case Kind.LATEST:
+                files = self._to_take_in(table, progress)
+                if files:
+                    self._suspects.takes(table.name, files)
+                    return TakeIn(table=table, files=tuple(files), extra=self._columns(table, files, command))
+                return Merge(table=table, extra=self._extra(table))
+
+    def measured(self, step: ComputedStep, seconds: float) -> None:
+        """A step has taken so long."""
+        match step:
+            case Load(rebuild=False):
+                self._pieces.measured(step.table.name, step.plan.files, seconds)
+            case TakeIn():
+                self._pieces.measured(step.table.name, step.files, seconds)
+
+    def _load(self, table: Table, progress: Progress) -> Load | None:
+        command = progress.command
+        plan = self._plan(table, command)
+        progress.is_cut = plan.is_cut
+        # Also where nothing is left that it was loaded from: what a flow wrote beside it goes with a rebuild.
+        if not plan.files and not (command.rebuild and table.flow is not None):
+            return None
+        files = [item.file for item in plan.items]
+        if not command.rebuild:
+            self._suspects.takes(table.name, files)
+        return Load(table=table, plan=plan, extra=self._columns(table, files, command), rebuild=command.rebuild)
+
+    def _plan(self, table: Table, command: StartUpdate) -> LoadPlan:
+        feed = self._feed_of(table)
+        snapshot = self._store.table(table.name).snapshot
+        record = snapshot.record if snapshot else None
+        if command.rebuild:
+            return _plan_rebuild(feed, to_rebuild_from(table, self._catalog), record)
+        most = self._suspects.most(table.name, _FILES_AT_ONCE)
+        files = self._intact(table, command.upto, most)
+        waiting = due(in_order(files), command.upto)
+        plan = plan_load(
+            feed,
+            files,
+            upto=command.upto,
+            freshness=record.freshness if record else None,
+            safe=record.safe if record else None,
+            most=min(most, self._pieces.fitting(table.name, waiting)),
+            held_up=self._catalog.files.held_up(table.name, waiting),
+        )
+        # Of what is due no more than that was asked for.
+        return replace(plan, is_cut=plan.is_cut or len(plan.items) >= most)
+
+    def _intact(self, table: Table, upto: float, most: int) -> list[FeedFile]:
+        """The next files to load as they stand; those that have changed since they were registered are put aside."""
+        while True:
+            files = self._catalog.files.pending_first(table.name, upto=upto, most=most)
+            standing = look_at(files, self._catalog)
+            if standing is not None:
+                self._absences.note(table.name, standing)
+                return standing
+
+    def _merge_anew(self, table: Table) -> Merge:
+        feed = self._feed_of(table)
+        if not feed.brings_files:
+            raise NothingKeptError(
+                f"'{table.name}' cannot be rebuilt: the rows of '{feed.name}' came one by one and were not kept.",
+                way_out="It changes with the rows that come next.",
+            )
+        files = tuple(to_rebuild_from(table, self._catalog))
+        return Merge(table=table, files=files, extra=self._extra(table), rebuild=True)
+
+    def _to_take_in(self, table: Table, progress: Progress) -> list[FeedFile]:
+        """The files to read before the first of those that wait is served: of each key only the newest row counts.
+
+        They are read in the order of their arrival, which is the same after a crash; one that is away is waited for.
+        Those that land meanwhile are left for the next update: where they land faster than they are read, nothing would
+        ever be served. Of a backlog as much is read as some seconds allow, so that each restart finds less of it.
+        """
+        stream = self._computer.streams[table.name].stream
+        while not stream.is_full:
+            pending = self._catalog.files.pending(table.name)
+            if progress.there is None:
+                progress.there = frozenset(file.id for file in pending)
+            waiting = [file for file in pending if file.id in progress.there and not stream.has_taken(file.id)]
+            if waiting and self._clock.steady() > progress.until:
+                progress.is_cut = True
+                return []
+            most = min(self._suspects.most(table.name, _FILES_AT_ONCE), self._pieces.fitting(table.name, waiting))
+            standing = look_at(waiting[:most], self._catalog)
+            if standing is not None:
+                self._absences.note(table.name, standing)
+                return list(takewhile(lambda file: file.state is not FileState.AWAY, standing))
+        return []
+
+    def _columns(self, table: Table, files: Sequence[FeedFile], command: StartUpdate) -> tuple[Column, ...]:
+        """What the feed has gained, with what is found in these files where it may gain more."""
+        feed = self._feed_of(table)
+        if feed.on_schema_change is SchemaChange.EVOLVE:
+            known, pool = self._extra(table), pool_of(command.track)
+            found = self._computer.discovered_columns(feed.name, files, known=known, pool=pool)
+            self._catalog.files.add_columns(feed.name, found)
+        return self._extra(table)
+
+    def _extra(self, table: Table) -> tuple[Column, ...]:
+        return gained_columns(self._feed_of(table), self._catalog)
+
+    def _feed_of(self, table: Table) -> Feed:
+        assert table.feed is not None, f"{table.name} is not a base table"
+        return self._feeds[table.feed]
+
+
+def _plan_rebuild(feed: Feed, files: list[FeedFile], record: UpdateRecord | None) -> LoadPlan:
+    """Load everything once more, in the order of time.
+
+    Rows that had come too late may now be in time; what was promised to dependents stays promised.
+    """
+    plan = plan_load(feed, files, upto=None, freshness=None, safe=None)
+    if record is None or record.safe is None:
+        return plan
+    return replace(plan, safe=max(record.safe, plan.safe or record.safe))
