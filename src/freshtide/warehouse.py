@@ -30,7 +30,7 @@ from freshtide.core.instants import micros
 from freshtide.core.paths import path_fault
 from freshtide.core.staleness import trailing_edge
 from freshtide.flows import Flow, Limits
-from freshtide.flows.policies.mixed import THETA
+from freshtide.flows.policies import THETA
 from freshtide.observe import FeedHealth, WarehouseStatus, feed_healths, select_tables, warehouse_status
 from freshtide.project import (
     Declarations,

@@ -21,7 +21,7 @@ from freshtide.flows.archetypes import (
     tree,
     wishbone,
 )
-from freshtide.flows.policies.mixed import plan_mixed
+from freshtide.flows.policies import plan_mixed
 
 ALL = {**ARCHETYPES, **COMBINATIONS}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from freshtide.flows import Flow, FlowGraph
 from freshtide.flows.drawing import draw_svg, draw_text
-from freshtide.flows.layout import Box, Layout, lay_out, layers
+from freshtide.flows.drawing.layout import Box, Layout, lay_out, layers
 
 from .archetypes import ARCHETYPES, butterfly, fork, line
 from .drawn import flows

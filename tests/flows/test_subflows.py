@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from freshtide.flows import Flow, FlowGraph, break_into_subflows, derive_strata
-from freshtide.flows.policies.mixed import plan_mixed
+from freshtide.flows.policies import plan_mixed
 
 from .archetypes import butterfly, fork, line, primary_flow, tree, wishbone
 from .drawn import flows

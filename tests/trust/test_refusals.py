@@ -9,7 +9,7 @@ import pytest
 
 from freshtide import Warehouse
 from freshtide.core.errors import FreshtideError
-from freshtide.flows.options import OPTIONS
+from freshtide.flows.options import FORMAT_OPTIONS
 from freshtide.project import create_starter
 from freshtide.spark import SparkSession, start_session
 from tests.project.folder import CPU_FEED, CPU_TABLE, ProjectFolder
@@ -136,4 +136,4 @@ def test_the_options_of_formats_are_those_that_spark_has(spark: SparkSession) ->
     assert jvm is not None
     for kind, name in names.items():
         there = jvm.java.lang.Class.forName(name).getField("MODULE$").get(None).getAllOptions().mkString(",")
-        assert set(there.split(",")) <= OPTIONS[kind], kind
+        assert set(there.split(",")) <= FORMAT_OPTIONS[kind], kind

@@ -36,7 +36,7 @@ def init(
 def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """Check the project, Spark's column resolution included, without running anything."""
     from freshtide.runs import Places
-    from freshtide.runtime.stores import loading_flows, open_store
+    from freshtide.runtime import loading_flows, open_store
     from freshtide.spark import SparkTracks, resolve_columns, start_session
 
     loaded = open_project(project)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ from freshtide.core.errors import FreshtideError, ProjectError
 from freshtide.core.feeds import SocketSource
 from freshtide.project import Project, find_project, load_project
 from freshtide.runs import Places
-from freshtide.scheduling import scheduler
+from freshtide.scheduling import Scheduler
 
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_JAVA = 17
@@ -84,7 +85,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _scheduler() -> Finding:
-    compiled = not str(scheduler.__file__).endswith(".py")
+    compiled = not inspect.getfile(Scheduler).endswith(".py")
     interpreted = "interpreted: it decides the same, and simulations take twice as long as with a wheel of `make wheel`"
     return Finding(check="Scheduler", ok=True, found="compiled" if compiled else interpreted)
 

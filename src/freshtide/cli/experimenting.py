@@ -15,9 +15,7 @@ from rich.table import Table
 
 from freshtide.cli.output import JsonOption, console, errors, print_json
 from freshtide.core.errors import UsageError, choices
-from freshtide.project.loading import PROJECT_FILE
-from freshtide.project.notation.yamlfile import read_yaml
-from freshtide.project.settings.settings import read_settings
+from freshtide.project import PROJECT_FILE, read_settings, read_yaml
 from freshtide.simulation.experiments import (
     EXPERIMENTS,
     Conditions,

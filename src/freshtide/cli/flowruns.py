@@ -15,9 +15,8 @@ from freshtide.catalog import RunLock
 from freshtide.cli.flows import FlowArgument, flow_called
 from freshtide.cli.output import JsonOption, console, duration, errors, number_of, print_json
 from freshtide.cli.places import HERE, ProjectOption, open_project
-from freshtide.flows import FlowGraph, Limits
-from freshtide.flows.graph import port_label
-from freshtide.project.notation.sizes import parse_size
+from freshtide.flows import FlowGraph, Limits, port_label
+from freshtide.project import parse_size
 from freshtide.runs import Places
 
 if TYPE_CHECKING:

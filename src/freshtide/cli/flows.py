@@ -12,10 +12,9 @@ from rich.table import Table
 from freshtide.cli.output import JsonOption, console, print_json, print_text
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.core.errors import RunFailedError, UsageError, suggestion
-from freshtide.flows import FlowGraph, break_into_subflows, derive_strata, written_recordsets
+from freshtide.flows import FlowGraph, break_into_subflows, derive_strata, port_label, written_recordsets
 from freshtide.flows.drawing import draw_svg, draw_text, summary
-from freshtide.flows.graph import port_label
-from freshtide.flows.policies.mixed import plan_mixed
+from freshtide.flows.policies import plan_mixed
 from freshtide.project import Project
 
 app = typer.Typer(help="Work with flows: list them, look at one, run one.", no_args_is_help=True)

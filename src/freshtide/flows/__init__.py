@@ -1,6 +1,6 @@
 """ETL flows: what their activities are, how a flow is divided, and which activity runs next.
 
-A flow is a graph of activities (`activities.py`, `graph.py`). Rows move between them in packs, through bounded queues.
+A flow is a graph of activities (`activities/`, `graph.py`). Rows move between them in packs, through bounded queues.
 A `Monitor` activates one activity after another as a policy chooses, and records what happened; who carries the
 activities out is a `Worker`. The Mixed Policy breaks a flow into subflows and strata (Karagiannis et al. 2013).
 `Flow` declares one in Python, `structure.py` says what is wrong with it.
@@ -8,8 +8,10 @@ activities out is a `Worker`. The Mixed Policy breaks a flow into subflows and s
 
 from freshtide.flows.activities import ACTIVITIES, Activity, Recordset
 from freshtide.flows.builder import Flow, Rows
-from freshtide.flows.graph import Edge, FlowGraph, Node
+from freshtide.flows.columns import may_have
+from freshtide.flows.graph import Edge, FlowGraph, Node, Port, port_label
 from freshtide.flows.monitor import Monitor
+from freshtide.flows.options import FORMAT_OPTIONS
 from freshtide.flows.packs import Outputs, Pack, Supply, Worker
 from freshtide.flows.policies import POLICIES, FlowPolicy, Standing
 from freshtide.flows.queues import Limits
@@ -19,6 +21,7 @@ from freshtide.flows.subflows import Subflow, break_into_subflows, derive_strata
 
 __all__ = [
     "ACTIVITIES",
+    "FORMAT_OPTIONS",
     "POLICIES",
     "Activation",
     "Activity",
@@ -33,6 +36,7 @@ __all__ = [
     "Node",
     "Outputs",
     "Pack",
+    "Port",
     "Recordset",
     "Rows",
     "Standing",
@@ -43,6 +47,8 @@ __all__ = [
     "break_into_subflows",
     "derive_strata",
     "flow_problems",
+    "may_have",
     "node_problems",
+    "port_label",
     "written_recordsets",
 ]

@@ -18,7 +18,7 @@ _OF_ALL_FILES = frozenset(
         "maxRecordsPerFile",
     }
 )
-OPTIONS: Mapping[str, frozenset[str]] = {
+FORMAT_OPTIONS: Mapping[str, frozenset[str]] = {
     "csv": _OF_ALL_FILES
     | {
         "charset",
@@ -116,8 +116,8 @@ _OF_THE_LIBRARY = {"parquet": "parquet."}
 
 def unknown_options(format_name: str, options: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Those that the format does not have, each with the way out."""
-    known = {name.lower() for name in OPTIONS[format_name]}
+    known = {name.lower() for name in FORMAT_OPTIONS[format_name]}
     for option in options:
         is_passed_on = format_name in _OF_THE_LIBRARY and option.startswith(_OF_THE_LIBRARY[format_name])
         if option.lower() not in known and not is_passed_on:
-            yield option, choices(option, OPTIONS[format_name])
+            yield option, choices(option, FORMAT_OPTIONS[format_name])

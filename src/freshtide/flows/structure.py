@@ -20,7 +20,7 @@ from freshtide.flows.activities import (
     Write,
 )
 from freshtide.flows.graph import FlowGraph, Node, port_label
-from freshtide.flows.options import OPTIONS, unknown_options
+from freshtide.flows.options import FORMAT_OPTIONS, unknown_options
 from freshtide.flows.routes import overlap
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -126,9 +126,9 @@ def _recordset_problems(node: Node, recordset: Recordset) -> Iterator[Problem]:
         yield Problem(message=message, origin=node.origin, way_out="Write to a table or to files.")
     if recordset.files and (fault := path_fault(recordset.files)):
         yield Problem(message=f"{described(node)}: {fault[0]}", origin=node.origin, way_out=fault[1])
-    if recordset.format not in OPTIONS:
+    if recordset.format not in FORMAT_OPTIONS:
         message = f"{described(node)} cannot have files of the format '{recordset.format}'."
-        yield Problem(message=message, origin=node.origin, way_out=choices(recordset.format, OPTIONS))
+        yield Problem(message=message, origin=node.origin, way_out=choices(recordset.format, FORMAT_OPTIONS))
         return
     for option, way_out in unknown_options(recordset.format, recordset.options):
         message = f"{described(node)}: {recordset.format} has no option '{option}'."

@@ -16,6 +16,7 @@ from freshtide.guarantees.competitiveness import (
 from freshtide.guarantees.limits import Unavoidable, unavoidable_staleness
 from freshtide.guarantees.recovery import fastest_recovery, joint_recovery
 from freshtide.guarantees.reservations import (
+    ROUNDING,
     Breach,
     Reserved,
     breaches,
@@ -42,6 +43,7 @@ from freshtide.guarantees.stretch import (
 )
 
 __all__ = [
+    "ROUNDING",
     "STRETCH",
     "Breach",
     "EagerLoad",

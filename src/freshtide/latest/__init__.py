@@ -15,6 +15,7 @@ from freshtide.latest.pages import (
     PagedMemory,
     PagePool,
     TupleLayout,
+    TupleMemory,
 )
 from freshtide.latest.queues import AppendQueue, LatestQueue, SheddingQueue
 from freshtide.latest.shapes import TupleShapeError
@@ -45,6 +46,7 @@ __all__ = [
     "StreamTuple",
     "TupleCost",
     "TupleLayout",
+    "TupleMemory",
     "TupleQueue",
     "TupleShapeError",
     "best_batch",

@@ -24,9 +24,8 @@ from freshtide.guarantees import (
     waiting_breaches,
     whole_buckets,
 )
-from freshtide.scheduling import Adaptive, GroupAndRun, Load, Policy
+from freshtide.scheduling import ASSUMED_PERIOD, Adaptive, GroupAndRun, Load, Policy
 from freshtide.scheduling.orderings import Myopic
-from freshtide.scheduling.states import ASSUMED_PERIOD
 
 _NAMED = 3
 _IN_EXPECTATION = "Shares are reserved by average costs: the bounds hold in expectation, not each time."

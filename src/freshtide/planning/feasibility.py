@@ -9,8 +9,7 @@ from freshtide.guarantees import breaches
 from freshtide.planning.bounds import reservations
 from freshtide.planning.demands import demands_of
 from freshtide.project import Project, not_to_be_kept, too_few_tracks
-from freshtide.scheduling import Load
-from freshtide.scheduling.states import ASSUMED_PERIOD
+from freshtide.scheduling import ASSUMED_PERIOD, Load
 
 
 def require_tracks(project: Project, catalog: Catalog) -> None:

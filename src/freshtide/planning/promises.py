@@ -13,8 +13,7 @@ from typing import Any
 
 from freshtide.core.costs import SHORTEST, GivenCost
 from freshtide.core.durations import format_duration
-from freshtide.guarantees import Breach, Reserved, Unavoidable, breaches, unavoidable_staleness
-from freshtide.guarantees.reservations import ROUNDING
+from freshtide.guarantees import ROUNDING, Breach, Reserved, Unavoidable, breaches, unavoidable_staleness
 from freshtide.planning.bounds import Demand, bounds_of, joined, reserved_at
 from freshtide.scheduling import Policy
 

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from freshtide.core.durations import format_duration
-from freshtide.guarantees import total_utilisation
-from freshtide.guarantees.reservations import ROUNDING
+from freshtide.guarantees import ROUNDING, total_utilisation
 from freshtide.planning.bounds import Demand, reservations, sources_first
 from freshtide.planning.promises import Assurance, Promise, promises
 from freshtide.scheduling import GROUP_AND_RUN, Adaptive, GroupAndRun, Policy, adaptive_policy

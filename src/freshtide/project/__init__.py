@@ -13,10 +13,11 @@ from freshtide.project.declarations import Declarations, DeclaredTable
 from freshtide.project.feeds.feedfile import read_feed
 from freshtide.project.loading import PROJECT_FILE, find_project, load_project
 from freshtide.project.notation.sizes import SizeError, parse_size
+from freshtide.project.notation.yamlfile import read_yaml
 from freshtide.project.scenarios.scenario import Scenario, read_scenario
 from freshtide.project.settings.adaptive import not_to_be_kept
 from freshtide.project.settings.schedulers import parse_scheduler, too_few_tracks
-from freshtide.project.settings.settings import Retry, Settings, settings_from
+from freshtide.project.settings.settings import Retry, Settings, read_settings, settings_from
 from freshtide.project.starter import StarterError, create_starter
 from freshtide.project.tables.decorators import (
     NoProjectError,
@@ -55,6 +56,8 @@ __all__ = [
     "parse_size",
     "read_feed",
     "read_scenario",
+    "read_settings",
+    "read_yaml",
     "settings_from",
     "table",
     "too_few_tracks",

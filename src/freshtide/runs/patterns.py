@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from freshtide.catalog import Catalog
 from freshtide.core.feeds import Feed
 from freshtide.core.health import Arrival
-from freshtide.scheduling.states import ASSUMED_PERIOD
+from freshtide.scheduling import ASSUMED_PERIOD
 
 FILES_LOOKED_AT = 500
 _FEWEST_FILES = 3

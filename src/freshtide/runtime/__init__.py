@@ -8,11 +8,14 @@ from freshtide.runtime.composition import Workbench
 from freshtide.runtime.engine import Engine, EngineReport
 from freshtide.runtime.logs import logging_to
 from freshtide.runtime.outages import OutageListener
+from freshtide.runtime.stores import loading_flows, open_store
 
 __all__ = [
     "Engine",
     "EngineReport",
     "OutageListener",
     "Workbench",
+    "loading_flows",
     "logging_to",
+    "open_store",
 ]

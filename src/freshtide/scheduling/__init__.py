@@ -34,10 +34,11 @@ from freshtide.scheduling.reasons import TableView
 from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduler import Scheduler
 from freshtide.scheduling.standing import Prospect, StandingScheduler
-from freshtide.scheduling.states import ScheduledTable
+from freshtide.scheduling.states import ASSUMED_PERIOD, ScheduledTable
 
 __all__ = [
     "ALLOCATIONS",
+    "ASSUMED_PERIOD",
     "BATCHING",
     "GROUP_AND_RUN",
     "INHERITANCES",

@@ -15,8 +15,16 @@ from freshtide.spark.failures import SparkFailedError
 from freshtide.spark.observing import observed
 from freshtide.spark.schemas import literal, quoted
 from freshtide.storage import UnstorableError
-from freshtide.storage.partitions import ESCAPED, LIKE_MISSING, LIKE_NONE, LONGEST_NAME, NO_NAME, TOO_LONG, folder_of
-from freshtide.storage.years import BEYOND_YEARS
+from freshtide.storage.values import (
+    BEYOND_YEARS,
+    ESCAPED,
+    LIKE_MISSING,
+    LIKE_NONE,
+    LONGEST_NAME,
+    NO_NAME,
+    TOO_LONG,
+    folder_of,
+)
 
 # What Python and Arrow have dates for; Spark goes on to the year 294247.
 _RANGES = {

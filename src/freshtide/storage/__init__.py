@@ -9,7 +9,7 @@ ledger where its oldest entries have been removed.
 from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.changes import Change
 from freshtide.storage.compaction import compact
-from freshtide.storage.durability import make_folder, sync_files, sync_names
+from freshtide.storage.durability import make_folder, sync_files, sync_names, sync_tree
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
 from freshtide.storage.history import History
 from freshtide.storage.jointcommits import Commit, FilesCommit, FolderCommit, TableCommit
@@ -68,5 +68,6 @@ __all__ = [
     "stored_rows",
     "sync_files",
     "sync_names",
+    "sync_tree",
     "youngest",
 ]

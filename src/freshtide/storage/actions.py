@@ -9,9 +9,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from freshtide.storage.partitions import serialised
 from freshtide.storage.snapshots import DataFile
 from freshtide.storage.statistics import parse_time_bound
+from freshtide.storage.values import serialised
 
 
 def data_files(handle: DeltaTable, time_column: str | None) -> tuple[DataFile, ...]:

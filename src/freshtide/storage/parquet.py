@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 
 from freshtide.crashpoints import reach
 from freshtide.storage.durability import make_folder, sync_files
-from freshtide.storage.partitions import by_partition, folder_of, value_of
 from freshtide.storage.snapshots import DataFile
-from freshtide.storage.years import require_storable_times
+from freshtide.storage.values import by_partition, folder_of, require_storable_times, value_of
 
 
 def write_arrow(

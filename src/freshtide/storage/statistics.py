@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from freshtide.core.instants import micros_of
-from freshtide.storage.years import within_years
+from freshtide.storage.values import within_years
 
 _MAX_COLUMNS = 32
 _MAX_TEXT = 32

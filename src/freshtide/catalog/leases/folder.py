@@ -14,7 +14,7 @@ from pathlib import Path
 from freshtide.catalog.leases.holders import Holder, unknown
 from freshtide.catalog.leases.seats import Standing
 from freshtide.core.errors import SurroundingsError
-from freshtide.storage.durability import make_folder, sync_files, sync_names
+from freshtide.storage import make_folder, sync_files, sync_names
 
 _HELD, _RELEASED = ".held", ".released"
 # Earlier ones tell nothing any more: a process that still waits to create one finds the higher ones afterwards.

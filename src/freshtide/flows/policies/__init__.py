@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from freshtide.flows.policies.minimum_cost import MinimumCost
 from freshtide.flows.policies.minimum_memory import MinimumMemory
+from freshtide.flows.policies.mixed import MIXED, THETA, PlannedSubflow, plan_mixed
 from freshtide.flows.policies.policy import FlowPolicy, Standing
 from freshtide.flows.policies.round_robin import RoundRobin
 
@@ -17,4 +18,15 @@ POLICIES: Mapping[str, Callable[[], FlowPolicy]] = {
 }
 """By name; each flow gets one of its own, as Round Robin remembers whose turn it was."""
 
-__all__ = ["POLICIES", "FlowPolicy", "MinimumCost", "MinimumMemory", "RoundRobin", "Standing"]
+__all__ = [
+    "MIXED",
+    "POLICIES",
+    "THETA",
+    "FlowPolicy",
+    "MinimumCost",
+    "MinimumMemory",
+    "PlannedSubflow",
+    "RoundRobin",
+    "Standing",
+    "plan_mixed",
+]

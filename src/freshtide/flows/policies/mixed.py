@@ -9,7 +9,7 @@ from freshtide.flows.policies.minimum_cost import MinimumCost
 from freshtide.flows.policies.minimum_memory import MinimumMemory
 from freshtide.flows.subflows import Subflow, break_into_subflows, derive_strata
 
-NAME = "mixed"
+MIXED = "mixed"
 THETA = 6
 """With more memory-intensive activities than this a subflow is run so as to save memory: the paper's 4 to 6 for scale
 factor 1 (section 7.4). The more data, the fewer it should be."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
-from freshtide.flows import Activity, Recordset
+from freshtide.flows import FORMAT_OPTIONS, Activity, Recordset
 from freshtide.flows.activities import (
     Aggregate,
     Deduplicate,
@@ -27,7 +27,6 @@ from freshtide.flows.activities import (
     Union,
     Write,
 )
-from freshtide.flows.options import OPTIONS
 from freshtide.project.notation.validation import Written, chosen, wrong
 
 FindFunction = Callable[[str], Callable[[Any], Any]]
@@ -86,9 +85,9 @@ class Parameters(Written):
 class _Recordset(Parameters):
     table: str | None = None
     files: str | None = None
-    format: Annotated[str, BeforeValidator(lambda value: chosen(value, tuple(OPTIONS), "a format that flows know"))] = (
-        "parquet"
-    )
+    format: Annotated[
+        str, BeforeValidator(lambda value: chosen(value, tuple(FORMAT_OPTIONS), "a format that flows know"))
+    ] = "parquet"
     options: dict[str, str] = Field(default_factory=dict)
 
 

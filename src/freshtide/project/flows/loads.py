@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from freshtide.core.errors import Problem, suggestion
 from freshtide.core.tables import Table
-from freshtide.flows import FlowGraph, Node
+from freshtide.flows import FlowGraph, Node, may_have
 from freshtide.flows.activities import Read, Write
-from freshtide.flows.columns import may_have
 from freshtide.project.declarations import Declarations
 
 

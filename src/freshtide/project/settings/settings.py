@@ -12,7 +12,7 @@ from freshtide.catalog import hide_secrets, parse_url
 from freshtide.core.errors import Origin, ProjectError, choices
 from freshtide.core.secrets import hide, is_secret_name
 from freshtide.flows import POLICIES
-from freshtide.flows.policies import mixed
+from freshtide.flows.policies import MIXED
 from freshtide.project.notation.sizes import parse_size
 from freshtide.project.notation.validation import (
     Duration,
@@ -78,7 +78,7 @@ class Settings:
     """How long old versions of the tables are kept."""
     min_free: int | None = None
     """How much must be free on the disks for work to go on; None: 1 GB, or 2 % of a disk that is small."""
-    flow_policy: str = mixed.NAME
+    flow_policy: str = MIXED
     """By which policy flows run that load tables."""
     place: Place = field(default=_somewhere, compare=False, repr=False)
     """Where a key was written: what it says may only turn out wrong beside the tables."""
@@ -184,11 +184,11 @@ class _WrittenRetry(Written):
 
 
 def _policy_of_flows(value: object) -> object:
-    return chosen(value, (*POLICIES, mixed.NAME), "a policy of flows")
+    return chosen(value, (*POLICIES, MIXED), "a policy of flows")
 
 
 class _WrittenFlows(Written):
-    policy: Annotated[str, BeforeValidator(_policy_of_flows)] = mixed.NAME
+    policy: Annotated[str, BeforeValidator(_policy_of_flows)] = MIXED
 
 
 class _WrittenSettings(Written):

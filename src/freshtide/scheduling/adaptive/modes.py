@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from freshtide.guarantees.reservations import ROUNDING
+from freshtide.guarantees import ROUNDING
 from freshtide.scheduling.adaptive.reservation import Mode, Reservation
 
 

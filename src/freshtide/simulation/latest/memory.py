@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from freshtide.latest.pages import MemoryUse
-from freshtide.latest.tuples import StreamTuple
+from freshtide.latest import MemoryUse, StreamTuple
 
 
 class Stored(Protocol):

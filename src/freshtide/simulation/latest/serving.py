@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
-from freshtide.latest.tuples import StreamTuple
+from freshtide.latest import StreamTuple
 
 WorkT = TypeVar("WorkT")
 WorkT_contra = TypeVar("WorkT_contra", contravariant=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from freshtide.core.latest import WindowSemantics
+from freshtide.latest import LatestStaleness, StreamTuple
 from freshtide.latest.operators import Aggregate, ContinuousQuery, Step, count
-from freshtide.latest.staleness import LatestStaleness
-from freshtide.latest.tuples import StreamTuple
 from freshtide.latest.windows import Mark, MarkedTuple, WindowGrid, WindowStaleness
 
 _STREAM = "tuples"

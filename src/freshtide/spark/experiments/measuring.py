@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from freshtide.flows import FlowGraph, FlowRecord, Limits
 from freshtide.flows.archetypes import ARCHETYPES, COMBINATIONS, SELECTIVE
-from freshtide.flows.policies import mixed
+from freshtide.flows.policies import MIXED
 from freshtide.simulation.experiments import Experiment, Measured, Point, Spread
 from freshtide.spark.experiments.tpch import tpch_data
 from freshtide.spark.flows import PACK_ROWS, run_flow
@@ -57,7 +57,7 @@ class FlowBench:
 
     def warm_up(self) -> None:
         """Whatever runs first pays for what the JVM has to load and compile; so let it be nothing that counts."""
-        for policy in ("round-robin", mixed.NAME):
+        for policy in ("round-robin", MIXED):
             self.run("butterfly", policy=policy, scale=_WARM_UP)
 
     def run(self, flow: str, *, policy: str, scale: float, selectivity: float = 1.0) -> FlowRun:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from freshtide.flows import Activity, FlowGraph, Node, Subflow
+from freshtide.flows import Activity, FlowGraph, Node, Subflow, port_label
 from freshtide.flows.activities import OUT
-from freshtide.flows.graph import port_label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

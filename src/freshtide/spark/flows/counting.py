@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from freshtide.flows import FlowGraph
+from freshtide.flows import FlowGraph, Port
 from freshtide.flows.activities import Expression, NotNull, Router, Sort, SortedUnion, SurrogateKey, Union
-from freshtide.flows.graph import Port
 from freshtide.spark.flows.schemas import in_order
 
 

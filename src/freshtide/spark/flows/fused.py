@@ -19,11 +19,9 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame
 
 from freshtide.core.errors import FreshtideError
-from freshtide.flows import Activation, FlowGraph, FlowRecord, Limits, MemorySample, Monitor, Node, Subflow, Tally
+from freshtide.flows import Activation, FlowGraph, FlowRecord, Limits, MemorySample, Monitor, Node, Port, Subflow, Tally
 from freshtide.flows.activities import OUT, Read, SlowlyChanging, SurrogateKey, Write
-from freshtide.flows.graph import Port
-from freshtide.flows.policies import MinimumMemory
-from freshtide.flows.policies.mixed import PlannedSubflow, plan_mixed
+from freshtide.flows.policies import MinimumMemory, PlannedSubflow, plan_mixed
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.boundaries import cut_out, outputs_of
 from freshtide.spark.flows.counting import balances, solved, to_count

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from freshtide.spark.reading import empty_frame
-from freshtide.storage.durability import make_folder
+from freshtide.storage import make_folder
 
 _PART = re.compile(r"part-(\d+)-.*-c(\d+)\.")
 

@@ -19,7 +19,7 @@ from freshtide.core.errors import FreshtideError
 from freshtide.core.tables import Table
 from freshtide.flows import FlowGraph, Node
 from freshtide.flows.activities import OUT, Read, Write
-from freshtide.flows.policies import mixed
+from freshtide.flows.policies import MIXED
 from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.flows.holding import Scratch
 from freshtide.spark.flows.moments import Moment, fixed_time
@@ -59,7 +59,7 @@ class LoadingFlows:
     root: Path
     scratch: Path
     """A folder for the scratch folders of all flows."""
-    policy: str = mixed.NAME
+    policy: str = MIXED
 
     def of(self, table: Table) -> TableFlow | None:
         """The flow that loads a table, if one does."""

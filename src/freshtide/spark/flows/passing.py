@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide.flows.graph import Port
+from freshtide.flows import Port
 
 _OPERATOR = "Sample"
 _METRIC = "number of output rows"

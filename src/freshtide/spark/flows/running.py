@@ -13,7 +13,7 @@ from freshtide.clock import SystemClock
 from freshtide.core.errors import UsageError, choices
 from freshtide.flows import POLICIES, FlowGraph, FlowRecord, Limits, Monitor
 from freshtide.flows.activities import Read, SlowlyChanging, Write
-from freshtide.flows.policies import mixed
+from freshtide.flows.policies import MIXED, THETA
 from freshtide.spark.flows.fused import FusedRun, passing_rows
 from freshtide.spark.flows.holding import Scratch
 from freshtide.spark.flows.moments import Moment
@@ -30,7 +30,7 @@ PACK_ROWS = 100_000
 """Below this a pack takes as long to plan as to compute."""
 _CLOCK = SystemClock()
 _ADAPTIVE = "spark.sql.adaptive.enabled"
-SHORT_NAMES = {"rr": "round-robin", "mc": "minimum-cost", "mm": "minimum-memory", "mp": mixed.NAME}
+SHORT_NAMES = {"rr": "round-robin", "mc": "minimum-cost", "mm": "minimum-memory", "mp": MIXED}
 Progress = Callable[[str, int, int], None]
 """Told an activity, and how many rows have gone into it and come out of it."""
 
@@ -67,7 +67,7 @@ class FlowReport:
 
 def policy_named(name: str) -> str:
     """The whole name of a policy, short or not."""
-    known = [*POLICIES, mixed.NAME]
+    known = [*POLICIES, MIXED]
     whole = SHORT_NAMES.get(name, name)
     if whole not in known:
         raise UsageError(f"There is no policy '{name}'.", way_out=choices(name, [*known, *SHORT_NAMES]))
@@ -81,10 +81,10 @@ def run_flow(
     store: Store,
     root: Path,
     scratch: Path,
-    policy: str = mixed.NAME,
+    policy: str = MIXED,
     limits: Limits | None = None,
     pack_rows: int = PACK_ROWS,
-    theta: int = mixed.THETA,
+    theta: int = THETA,
     now: Callable[[], float] = _CLOCK.now,
     on_progress: Progress = lambda _node, _rows_in, _rows_out: None,
 ) -> FlowReport:
@@ -130,10 +130,10 @@ def run_flow(
 class Running:
     """How the activities of a flow are carried out."""
 
-    policy: str = mixed.NAME
+    policy: str = MIXED
     limits: Limits = field(default_factory=Limits)
     pack_rows: int = PACK_ROWS
-    theta: int = mixed.THETA
+    theta: int = THETA
     now: Callable[[], float] = _CLOCK.steady
     """How time passes: by it activities take turns, and what they took is measured."""
     on_progress: Progress = lambda _node, _rows_in, _rows_out: None
@@ -143,7 +143,7 @@ class Running:
     ) -> tuple[FlowSchemas, PassingRows | None]:
         """The columns of the flow and, where whole plans are carried out as they were analysed, what counts in them."""
         recordsets.look_at(node.activity.source for node in graph if isinstance(node.activity, Read))
-        passing = passing_rows(graph, recordsets, theta=self.theta) if self.policy == mixed.NAME else None
+        passing = passing_rows(graph, recordsets, theta=self.theta) if self.policy == MIXED else None
         return resolve_flow(graph, recordsets, passing=passing, moment=moment), passing
 
     @contextmanager
@@ -165,7 +165,7 @@ class Running:
 
     def _run(self, surroundings: Surroundings) -> FlowRecord:
         try:
-            return self._fused(surroundings) if self.policy == mixed.NAME else self._in_packs(surroundings)
+            return self._fused(surroundings) if self.policy == MIXED else self._in_packs(surroundings)
         except BaseException:
             surroundings.discard()
             raise

@@ -11,9 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 from pyspark.sql.types import LongType, StructField, StructType
 
 from freshtide.core.errors import FreshtideError, Problem, ProjectError
-from freshtide.flows import FlowGraph, Node, break_into_subflows, derive_strata
+from freshtide.flows import FlowGraph, Node, Port, break_into_subflows, derive_strata, port_label
 from freshtide.flows.activities import OUT, Function, Read, SlowlyChanging, SurrogateKey, Write
-from freshtide.flows.graph import Port, port_label
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.dimensions import updated_dimension
 from freshtide.spark.flows.moments import ANY_MOMENT, Moment

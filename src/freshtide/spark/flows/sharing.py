@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from freshtide.flows import Activity, FlowGraph, Node
+from freshtide.flows import Activity, FlowGraph, Node, Port
 from freshtide.flows.activities import Expression, Filter, NotNull, Read, Router, SurrogateKey, Union
-from freshtide.flows.graph import Port
 from freshtide.spark.flows.schemas import in_order
 
 # Row by row and without functions of the user's: to compute these again takes less than to keep what they give.

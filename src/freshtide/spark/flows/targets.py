@@ -27,8 +27,9 @@ from freshtide.storage import (
     TableCommit,
     UpdateKind,
     UpdateRecord,
+    make_folder,
+    sync_tree,
 )
-from freshtide.storage.durability import make_folder, sync_tree
 
 
 class Target(ABC):

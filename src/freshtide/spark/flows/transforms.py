@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 from pyspark.sql.types import MapType
 
 from freshtide.core.errors import FreshtideError
+from freshtide.flows import Node
 from freshtide.flows.activities import (
     OTHERWISE,
     OUT,
@@ -36,7 +37,6 @@ from freshtide.flows.activities import (
     SurrogateKey,
     Union,
 )
-from freshtide.flows.graph import Node
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.moments import Moment, fixed_time
 from freshtide.spark.schemas import quoted

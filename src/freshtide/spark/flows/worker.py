@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from freshtide.flows import FlowGraph, Node, Outputs, Pack
+from freshtide.flows import FlowGraph, Node, Outputs, Pack, Port
 from freshtide.flows.activities import Join, Read, SlowlyChanging, SurrogateKey, Write
-from freshtide.flows.graph import Port
 from freshtide.spark.flows.boundaries import StagedInput, StagedOutput
 from freshtide.spark.flows.failures import naming
 from freshtide.spark.flows.holding import CountedPack, FramePack, HeldFrame, Scratch, StagedFile, StagedSupply

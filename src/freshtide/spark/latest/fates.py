@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from freshtide.latest.tuples import StreamTuple
+from freshtide.latest import StreamTuple
 
 
 @dataclass(slots=True, kw_only=True)

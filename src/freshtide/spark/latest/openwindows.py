@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from freshtide.latest.tuples import StreamTuple
+from freshtide.latest import StreamTuple
 from freshtide.latest.windows import KeyStanding, Window, WindowGrid
 from freshtide.spark.latest.rows import RowShape
 from freshtide.spark.latest.waiting import MicroBatch

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from freshtide.core.files import FeedFile
 from freshtide.core.instants import datetime_of, micros
 from freshtide.core.latest import WINDOW_COLUMNS
-from freshtide.latest.pages import ColumnKind
-from freshtide.latest.tuples import StreamTuple
+from freshtide.latest import ColumnKind, StreamTuple
 from freshtide.spark.latest.waiting import MicroBatch
 from freshtide.storage import GONE_AT
 

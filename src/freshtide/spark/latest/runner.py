@@ -18,8 +18,7 @@ from freshtide.core.files import FeedFile
 from freshtide.core.instants import micros
 from freshtide.core.sides import REJECTS, open_beside
 from freshtide.core.tables import Table
-from freshtide.latest.batching import BatchSizes
-from freshtide.latest.tuples import UNTAGGED
+from freshtide.latest import UNTAGGED, BatchSizes
 from freshtide.spark.ingest import FeedReader, WatchFiles
 from freshtide.spark.latest.aside import Aside
 from freshtide.spark.latest.computing import compute

@@ -10,11 +10,7 @@ from typing import Protocol
 from freshtide.core.feeds import Feed
 from freshtide.core.latest import KeyOrder
 from freshtide.core.tables import Table
-from freshtide.latest.admission import Admission
-from freshtide.latest.manager import StorageManager
-from freshtide.latest.pages import ColumnKind, PagePool
-from freshtide.latest.statistics import TupleCost
-from freshtide.latest.tuples import TupleQueue
+from freshtide.latest import Admission, ColumnKind, PagePool, StorageManager, TupleCost, TupleQueue
 from freshtide.latest.windows import WindowGrid, WindowQueue
 from freshtide.spark.ingest import WatchFiles
 from freshtide.spark.latest.listeners import Listeners

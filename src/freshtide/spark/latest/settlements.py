@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from freshtide.core.files import FeedFile
-from freshtide.latest.tuples import UNTAGGED, StreamTuple
+from freshtide.latest import UNTAGGED, StreamTuple
 from freshtide.latest.windows import KeyStanding, Window
 from freshtide.spark.latest.fates import ByTag, Fates
 from freshtide.spark.latest.rows import Reject

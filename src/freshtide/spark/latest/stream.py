@@ -8,10 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from freshtide.core.files import FeedFile
-from freshtide.latest.admission import Admission
-from freshtide.latest.pages import MemoryLimitError
-from freshtide.latest.statistics import TupleCost
-from freshtide.latest.tuples import StreamTuple
+from freshtide.latest import Admission, MemoryLimitError, StreamTuple, TupleCost
 from freshtide.latest.windows import KeyStanding
 from freshtide.spark.latest.fates import ByTag, Fates
 from freshtide.spark.latest.rows import LEFT_BEHIND, Reject, Rows, RowShape

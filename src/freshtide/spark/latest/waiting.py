@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from freshtide.latest.tuples import UNTAGGED, StreamTuple, TupleQueue
+from freshtide.latest import UNTAGGED, StreamTuple, TupleQueue
 from freshtide.latest.windows import KeyStanding, Window, WindowQueue
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from freshtide.core.latest import KeyOrder
-from freshtide.latest.pages import NaiveMemory, PagedMemory, PagePool, TupleLayout, TupleMemory
+from freshtide.latest import NaiveMemory, PagedMemory, PagePool, TupleLayout, TupleMemory
 from freshtide.latest.queues import LatestQueue
 from freshtide.simulation.experiments.experiment import Axes, Conditions, Experiment, PointMeasure, Series
 from freshtide.simulation.latest import MemoryGauge, each_tick, keys, serve

@@ -12,11 +12,9 @@ from functools import partial
 from typing import NamedTuple
 
 from freshtide.core.latest import KeyOrder
+from freshtide.latest import PagePool, TupleCost, TupleQueue
 from freshtide.latest.orders import Linecutting, Order
-from freshtide.latest.pages import PagePool
 from freshtide.latest.queues import AppendQueue, LatestQueue, SheddingQueue
-from freshtide.latest.statistics import TupleCost
-from freshtide.latest.tuples import TupleQueue
 from freshtide.simulation.experiments.experiment import Axes, Conditions, Experiment, Panel, PointMeasure, Series
 from freshtide.simulation.latest import TupleStaleness, each_tick, keys, serve
 

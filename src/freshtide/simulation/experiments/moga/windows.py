@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from freshtide.core.latest import KeyOrder, WindowSemantics
-from freshtide.latest.pages import PagePool
+from freshtide.latest import PagePool
 from freshtide.latest.windows import AppendWindowQueue, MarkedTuple, WindowGrid, WindowQueue, WindowSheddingQueue
 from freshtide.simulation.experiments.experiment import Axes, Conditions, Experiment, PointMeasure, Series
 from freshtide.simulation.latest import ResultStaleness, each_tick, in_own_time, keys, serve

@@ -1,79 +1,20 @@
-"""Flows drawn: as text for a terminal, and as SVG."""
+"""Flows as SVG."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from typing import Any, cast
+from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from freshtide.flows.activities import OUT, Activity, Recordset
-from freshtide.flows.graph import FlowGraph, Node, port_label
-from freshtide.flows.layout import MARGIN, Box, Line, Point, lay_out
-from freshtide.flows.policies.mixed import PlannedSubflow, plan_mixed
-
-BLOCKS = "■"
-"""Marks activities that wait for the end of all their input."""
-LEGEND = f"{BLOCKS} waits for all of its input"
+from freshtide.flows.activities import OUT
+from freshtide.flows.drawing.layout import MARGIN, Box, Line, Point, lay_out
+from freshtide.flows.drawing.text import BLOCKS, LEGEND, summary
+from freshtide.flows.graph import FlowGraph, Node
+from freshtide.flows.policies import PlannedSubflow, plan_mixed
 
 _CHARACTER = 7.2  # of a monospaced font of 12 pixels
 _COLOURS = ("#dbeafe", "#dcfce7", "#fef3c7", "#fce7f3", "#ede9fe", "#cffafe", "#ffedd5", "#e7e5e4")
 _LEGEND_HEIGHT = 28.0
-
-
-def draw_text(graph: FlowGraph) -> str:
-    """Strata, their subflows and the activities of these, each with its kind and with what it takes rows from."""
-    strata = plan_mixed(graph)
-    subflows = sum(len(stratum) for stratum in strata)
-    counts = (
-        _counted(len(graph.nodes), "activity", "activities"),
-        _counted(subflows, "subflow", "subflows"),
-        _counted(len(strata), "stratum", "strata"),
-    )
-    lines = [f"{graph.name}: {', '.join(counts)}", ""]
-    names = max(len(name) for name in graph.nodes)
-    kinds = max(len(node.activity.kind) for node in graph)
-    for number, stratum in enumerate(strata):
-        lines.append(f"stratum {number}")
-        for planned in stratum:
-            lines.append(f"  subflow {planned.subflow.number}  {planned.policy}")
-            for name in planned.subflow.nodes:
-                node = graph[name]
-                mark = BLOCKS if node.activity.blocks else " "
-                told = [summary(node.activity), *_sources(node)]
-                shown = "  ".join(part for part in told if part)
-                lines.append(f"    {mark} {name:{names}}  {node.activity.kind:{kinds}}  {shown}".rstrip())
-    return "\n".join([*lines, "", LEGEND])
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
-def _sources(node: Node) -> Iterator[str]:
-    if node.inputs:
-        yield "← " + ", ".join(port_label(producer, port) for producer, port in node.inputs)
-
-
-def summary(activity: Activity) -> str:
-    """What an activity does, in a few words: its columns, conditions and places."""
-    # Every kind is a dataclass, though what they have in common is not.
-    said = (_said(getattr(activity, field.name)) for field in fields(cast(Any, activity)))
-    return "; ".join(part for part in said if part)
-
-
-def _said(value: object) -> str:
-    match value:
-        case Recordset():
-            return value.label
-        case str():
-            return value
-        case tuple():
-            return ", ".join(map(str, value))
-        case Mapping():
-            return ", ".join(map(str, value))
-    return ""
 
 
 def draw_svg(graph: FlowGraph) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from freshtide.storage.errors import UnstorableError
-from freshtide.storage.years import within_years
+from freshtide.storage.values.years import within_years
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 ESCAPED = r"""[\x01-\x1F"#%'*/:=?\\\x7F{\[\]^]"""
