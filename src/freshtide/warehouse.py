@@ -175,7 +175,8 @@ class Warehouse:
         gets a sentence when an update fails, when a table is given up, and when all work has to wait and goes on again.
         """
         self._require_free()
-        with self.workbench.leased() as lease, logging_to(Places(self.project).log):
+        tell = on_news or (lambda _sentence: None)
+        with self.workbench.leased(tell=tell) as lease, logging_to(Places(self.project).log):
 
             def is_over() -> bool:
                 lease.require()

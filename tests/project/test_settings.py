@@ -145,3 +145,15 @@ def test_what_is_no_size_is_refused(text: str | int) -> None:
 def test_binary_units_are_powers_of_1024(number: int, power: int) -> None:
     unit = ["B", "KiB", "MiB", "GiB", "TiB"][power]
     assert parse_size(f"{number}{unit}") == number * 1024**power
+
+
+@pytest.mark.parametrize("url", ["sqlite:///books.db?bogus=1", "postgresql+psycopg://db/freshtide?bogus=1"])
+def test_a_parameter_of_the_catalog_that_nobody_knows_is_told(url: str) -> None:
+    (problem,) = problems(f"name: network\ncatalog: {url}\n")
+    assert "freshtide.yml:2" in problem
+    assert "'bogus'" in problem
+
+
+def test_a_parameter_of_the_catalog_that_its_driver_knows_is_taken() -> None:
+    assert settings("catalog: sqlite:///books.db?timeout=30\n").catalog is not None
+    assert settings("catalog: postgresql+psycopg://db/freshtide?sslmode=require\n").catalog is not None

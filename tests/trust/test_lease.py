@@ -130,12 +130,16 @@ def test_the_loser_is_told_who_holds_the_lease_and_does_not_disturb_it(
 
 def test_a_lock_file_that_was_deleted_lets_nobody_in(other: Holder, folder: Path, catalog: Catalog) -> None:
     (folder / "run.lock").unlink()
+    told: list[str] = []
     with (
         pytest.raises(WarehouseBusyError, match=str(other.pid)),
-        RunLease(folder, catalog.seat, length=_SHORT),
+        RunLease(folder, catalog.seat, length=_SHORT, tell=told.append),
     ):
         pass
     assert other.ask() == "held"
+    (wait,) = told
+    assert f"process {other.pid}" in wait
+    assert "waits" in wait
 
 
 def test_the_storage_excludes_another_project_with_a_catalog_of_its_own(

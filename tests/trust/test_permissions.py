@@ -25,6 +25,8 @@ REACHING = {
     "a method by another name": "java_method('java.lang.System', 'getProperty', 'java.home')",
     "a method that may fail": "try_reflect('java.lang.System', 'getProperty', 'java.home')",
     "a schema in a file": "string(from_xml('<p/>', 'a INT', map('rowValidationXSDPath', '{secret}')))",
+    "a file that XML names": ("xpath_string('<!DOCTYPE a [<!ENTITY e SYSTEM \"file://{secret}\">]><a>&e;</a>', 'a')"),
+    "a list of what XML names": "array_max(xpath('<!DOCTYPE a SYSTEM \"file://{secret}\"><a>1</a>', 'a/text()'))",
     "the user": "current_user()",
     "the state of the session": "current_database()",
 }

@@ -114,6 +114,13 @@ def test_json_is_printed_where_the_project_is_wrong(wrong: Path, called: Call, c
     assert "\x1b" not in done.stdout
 
 
+def test_what_a_projects_python_prints_is_not_in_the_way_of_json(wrong: Path, called: Call) -> None:
+    (wrong / "tables" / "noisy.py").write_text("print('noise')\n")
+    done = called("validate", "--json", at=wrong)
+    assert json.loads(done.stdout)["problems"]
+    assert "noise" in done.stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [

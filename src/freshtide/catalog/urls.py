@@ -15,6 +15,12 @@ _EXAMPLE = "Write postgresql+psycopg://user@host/database, or leave `catalog` ou
 # How long to wait for a server that does not answer at all; the drivers' own patience is minutes.
 _CONNECT_WITHIN = "10"
 
+# Of Python's driver, and of SQLite's own URIs.
+_SQLITE_PARAMETERS = frozenset(
+    {"cached_statements", "check_same_thread", "detect_types", "isolation_level", "timeout", "uri"}
+    | {"cache", "immutable", "mode", "modeof", "nolock", "psow", "vfs"}
+)
+
 
 class CatalogUrlError(UsageError):
     """A URL that names no database for a catalog. The URL is not repeated: there may be a password in it."""
@@ -30,7 +36,29 @@ def parse_url(text: str) -> URL:
     if url.get_backend_name() not in {"sqlite", "postgresql"}:
         message = f"The catalog cannot be kept in {url.get_backend_name()}: it is SQLite or PostgreSQL."
         raise CatalogUrlError(message, way_out=_EXAMPLE)
+    unknown = [name for name in url.query if not _is_known(name, url.get_backend_name())]
+    if unknown:
+        raise CatalogUrlError(
+            f"The catalog's URL has a parameter '{unknown[0]}', which {url.get_backend_name()} does not know.",
+            way_out="Take it out, or mend its name.",
+        )
     return url
+
+
+def _is_known(parameter: str, backend: str) -> bool:
+    """Whether a driver takes a parameter; what PostgreSQL's takes is only known where it is installed."""
+    if backend == "sqlite":
+        return parameter in _SQLITE_PARAMETERS
+    try:
+        from psycopg.conninfo import make_conninfo
+        from psycopg.errors import ProgrammingError
+    except ImportError:
+        return True
+    try:
+        make_conninfo("", **{parameter: "1"})
+    except ProgrammingError:
+        return False
+    return True
 
 
 def url_within(text: str, folder: Path) -> str:

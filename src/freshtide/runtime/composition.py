@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -123,10 +123,10 @@ class Workbench:
         self._opened.close()
 
     @contextmanager
-    def leased(self) -> Iterator[RunLease]:
+    def leased(self, *, tell: Callable[[str], None] = lambda _sentence: None) -> Iterator[RunLease]:
         """The right to write, for a run. Only then are tables changed, and the catalog's books kept."""
         with (
-            RunLease(self.places.lock, self.catalog.seat) as lease,
+            RunLease(self.places.lock, self.catalog.seat, tell=tell) as lease,
             regularly(lambda: self.catalog.prune(self.clock.now()), every=_PRUNE_EVERY),
         ):
             self.store.authority = lease

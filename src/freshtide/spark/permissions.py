@@ -61,9 +61,11 @@ _PERMITTED_OPERATORS = frozenset(
 )
 _CALLS_JAVA = "calls a method of the Java virtual machine"
 _NAMES_A_FILE = "can name a file to read"
+_LOADS_WHAT_XML_NAMES = "parses XML, which can name files and addresses that are loaded with it"
 _ASKS_THE_SESSION = "asks who runs the warehouse, or for the state of its session"
 _ASKS_FOR_FILES = "asks for the file of a row, which only the query of a streaming table can know"
 _FILES_OF_ROWS = frozenset({"InputFileName", "InputFileBlockStart", "InputFileBlockLength"})
+_XPATH_KINDS = ("Boolean", "Double", "Float", "Int", "List", "Long", "Short", "String")
 REFUSED: Mapping[str, str] = {
     "CallMethodViaReflection": _CALLS_JAVA,
     "TryReflect": _CALLS_JAVA,
@@ -71,6 +73,7 @@ REFUSED: Mapping[str, str] = {
     "ToProtobuf": _NAMES_A_FILE,
     "XmlToStructs": _NAMES_A_FILE,
     "SchemaOfXml": _NAMES_A_FILE,
+    **{f"XPath{kind}": _LOADS_WHAT_XML_NAMES for kind in _XPATH_KINDS},
     "PythonWorkerLogs": "reads the logs of the session",
     "CurrentUser": _ASKS_THE_SESSION,
     "CurrentCatalog": _ASKS_THE_SESSION,

@@ -75,6 +75,9 @@ _ON_ONE_MACHINE = {"spark.driver.host": "localhost", "spark.driver.bindAddress":
 _CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 
 
+_logger = logging.getLogger(__name__)
+
+
 class SparkUnavailableError(FreshtideError):
     """Spark cannot be started on this machine."""
 
@@ -107,12 +110,24 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
         # An interrupt before Spark is up would leave a Java process behind that nobody ends.
         with _standard_error_to(log), interrupts_later():
             launch(settings)
-            return builder.getOrCreate()
+            return _without_tracebacks(builder.getOrCreate())
     except Exception as error:
         raise SparkUnavailableError(
             f"Spark did not start: {plain_words(error)}",
             way_out=f"Check `spark` in freshtide.yml and run `freshtide doctor`.{_printed_to(log)}",
         ) from error
+
+
+def _without_tracebacks(session: SparkSession) -> SparkSession:
+    """Let PySpark's thread that waits for accumulators end in silence: if Spark dies, it is told once and by us."""
+    server = session.sparkContext._accumulatorServer
+
+    def log(*_connection: object) -> None:
+        _logger.info("The connection for accumulators was lost.", exc_info=True)
+
+    if server is not None:
+        server.handle_error = log  # type: ignore[assignment, method-assign]
+    return session
 
 
 def working_session(root: SparkSession, *, compiled: bool) -> SparkSession:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ from freshtide.catalog.leases.folder import FolderSeat
 from freshtide.catalog.leases.holders import Holder, this_process
 from freshtide.catalog.leases.seats import Seat, Standing
 from freshtide.clock import SystemClock
+from freshtide.core.durations import format_duration
 from freshtide.core.errors import FreshtideError, LeaseLostError
 
 # Without a heartbeat for this long a holder that cannot be seen counts as dead.
@@ -38,13 +39,20 @@ class RunLease:
     """The right to write into a storage and its catalog, for as long as the block lasts."""
 
     def __init__(
-        self, folder: Path, catalog: Seat, *, length: float = LENGTH, clock: SystemClock | None = None
+        self,
+        folder: Path,
+        catalog: Seat,
+        *,
+        length: float = LENGTH,
+        clock: SystemClock | None = None,
+        tell: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
-        """`folder` is the one beside the tables, `catalog` the catalog's seat."""
+        """`folder` is the one beside the tables, `catalog` the catalog's seat; `tell` hears why it takes long."""
         self._lock = FileLock(folder / "run.lock")
         self._folder = FolderSeat(folder)
         self._seats: tuple[Seat, ...] = (self._folder, catalog)
         self._length = length
+        self._tell = tell
         self._clock = clock or SystemClock()
         self._holder: Holder | None = None
         self._lost = False
@@ -134,6 +142,9 @@ class RunLease:
 
     def _outwait(self, doubtful: dict[Seat, Standing]) -> None:
         """Watch for heartbeats as long as the lease lasts. No clock but this process's own takes part."""
+        last = next(iter(doubtful.values())).holder
+        wait = format_duration(self._length)
+        self._tell(f"{last} may still run this warehouse: the start waits {wait} for a sign of life of it.")
         until = self._clock.steady() + self._length
         while self._clock.steady() < until:
             time.sleep(_LOOK_EVERY)

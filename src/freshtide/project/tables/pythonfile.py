@@ -9,7 +9,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
@@ -51,7 +51,9 @@ def _run(path: Path) -> Mapping[str, object]:
     code = loader.source_to_code(loader.get_data(str(path)), str(path))
     sys.modules[name] = module
     try:
-        exec(code, module.__dict__)
+        # Standard output belongs to the command that reads the project: it may have to be JSON.
+        with redirect_stdout(sys.stderr):
+            exec(code, module.__dict__)
     finally:
         # What is not among the modules is sent to Spark's workers by value: they cannot import it.
         del sys.modules[name]
