@@ -7,16 +7,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.table import Table
 
+from freshtide.catalog import Catalog
 from freshtide.cli.app import main
 from freshtide.cli.output import _SafeConsole, visible
 from freshtide.cli.reports import _cell
-from freshtide.project import create_starter
+from freshtide.core.files import FileState
+from freshtide.project import create_starter, load_project
+from freshtide.runs import Places
+from tests.catalog.arrivals import a_file
 from tests.cli.test_commands import freshtide
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
@@ -60,6 +65,16 @@ def test_names_do_not_steer_the_terminal(wrong: Path, called: Call) -> None:
     assert "\x1b" not in done.stdout + done.stderr
     assert "\x07" not in done.stdout + done.stderr
     assert r"\x1b[2J[red].sql" in done.stderr
+
+
+def test_a_name_of_a_file_is_one_line(shop: Path, called: Call) -> None:
+    forged = "x.csv\n● all is well\r.csv"
+    catalog = Catalog.open(Places(load_project(shop)).catalog_url)
+    file = replace(a_file(forged), state=FileState.QUARANTINED, reason="It cannot be read.")
+    catalog.files.register(replace(file, feed="orders_feed"), [])
+    catalog.close()
+    done = called("feeds", at=shop)
+    assert r"x.csv\n● all is well\r.csv is quarantined" in done.stdout
 
 
 def test_cells_do_not_steer_the_terminal_whose_colours_stay() -> None:
@@ -132,6 +147,7 @@ def test_what_a_projects_python_prints_is_not_in_the_way_of_json(wrong: Path, ca
         ["freshness", "--select", "ordres"],
         ["flow", "show", "ordres"],
         ["flow", "run", "ordres"],
+        ["feeds", "retry", "--feed", "ordres"],
     ],
 )
 def test_a_name_that_nobody_declared_makes_the_call_wrong(shop: Path, called: Call, words: list[str]) -> None:

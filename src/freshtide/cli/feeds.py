@@ -12,10 +12,10 @@ from rich.table import Table
 
 from freshtide.catalog import RequestKind, RunLock
 from freshtide.cli.controlling import ask
-from freshtide.cli.output import JsonOption, console, duration, print_json
+from freshtide.cli.output import JsonOption, console, duration, on_one_line, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.clock import SystemClock
-from freshtide.core.errors import RunFailedError
+from freshtide.core.errors import RunFailedError, UsageError, suggestion
 from freshtide.core.files import LOADABLE, FileState
 from freshtide.core.instants import format_instant
 from freshtide.feeds import CHANGED, PUT_ASIDE
@@ -80,7 +80,7 @@ def feeds(context: typer.Context, project: ProjectOption = HERE, as_json: JsonOp
         for fault in report.faults:
             console.print(f"[yellow]●[/yellow] {escape(fault)}", soft_wrap=True)
         for file in report.troubled:
-            console.print(f"[yellow]●[/yellow] {escape(file.path)} is {file.state}", soft_wrap=True)
+            console.print(f"[yellow]●[/yellow] {escape(on_one_line(file.path))} is {file.state}", soft_wrap=True)
             console.print(f"  [dim]{escape(file.reason or '')}[/dim]", soft_wrap=True)
     for health in healths.values():
         for sentence in _health_story(health, now, run_going_on=going_on):
@@ -139,7 +139,9 @@ def _ask_for_each(
     as_json: bool,
 ) -> None:
     """Ask for something for those of the files in these states that are named, or for all of them."""
-    with looking_at(project) as (_, catalog):
+    with looking_at(project) as (declared, catalog):
+        if feed is not None and feed not in declared.feeds:
+            raise UsageError(f"There is no feed '{feed}'.", way_out=suggestion(feed, declared.feeds))
         known = dict.fromkeys(file.path for file in catalog.files.in_state(*states, feed=feed))
     chosen = [path for path in known if not files or any(f"/{path}".endswith(f"/{name}") for name in files)]
     named = " or ".join(states)
@@ -151,6 +153,6 @@ def _ask_for_each(
         print_json(answers)
         return
     for answer in answers.values():
-        console.print(escape(answer), soft_wrap=True)
+        console.print(escape(on_one_line(answer)), soft_wrap=True)
     if not answers:
         console.print(f"Nothing is {named}.")

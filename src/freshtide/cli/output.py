@@ -38,6 +38,11 @@ def visible(text: str) -> str:
     return _STEERING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def on_one_line(name: str) -> str:
+    """A name that others have chosen, for a place of its own in a text: it must not look like more than one line."""
+    return visible(name).replace("\n", "\\n").replace("\t", "\\t")
+
+
 class _SafeConsole(Console):
     """Writes out whatever would steer the terminal, wherever it stands in what is printed. Colours are our own."""
 
