@@ -20,9 +20,8 @@ from sqlalchemy import (
 
 from freshtide.catalog.refusals import Refusals
 from freshtide.catalog.registering import note_other_contents, portions, write_arrivals, write_loaded
-from freshtide.catalog.rows import file_of
+from freshtide.catalog.rows import file_of, transaction
 from freshtide.catalog.schema import feed_columns, files, loads
-from freshtide.catalog.transactions import transaction
 from freshtide.core.feeds import Column
 from freshtide.core.files import DATA, LOADABLE, FeedFile, FileState
 from freshtide.core.health import Arrival

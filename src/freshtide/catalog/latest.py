@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
+from freshtide.catalog.rows import transaction
 from freshtide.catalog.schema import update_streams
-from freshtide.catalog.transactions import transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
-from freshtide.catalog.rows import file_of, values_of
+from freshtide.catalog.rows import file_of, transaction, values_of
 from freshtide.catalog.schema import refusals
-from freshtide.catalog.transactions import transaction
 from freshtide.core.files import FeedFile
 
 

@@ -1,12 +1,24 @@
-"""Files as rows of a table, and back."""
+"""Rows of the catalog's tables: several writes as one, and files as rows and back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import RowMapping, Table
+from sqlalchemy import Connection, Engine, RowMapping, Table
 
 from freshtide.core.files import FeedFile, FileState
+
+
+@contextmanager
+def transaction(engine: Engine, joined: Connection | None = None) -> Iterator[Connection]:
+    """The transaction that is being joined, or one of its own."""
+    if joined is not None:
+        yield joined
+        return
+    with engine.begin() as connection:
+        yield connection
 
 
 def values_of(file: FeedFile, table: Table) -> dict[str, Any]:

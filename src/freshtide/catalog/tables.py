@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
+from freshtide.catalog.rows import transaction
 from freshtide.catalog.schema import tables
-from freshtide.catalog.transactions import transaction
 from freshtide.core.costs import CostModel
 from freshtide.core.secrets import redacted
 

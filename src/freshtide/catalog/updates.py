@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from freshtide import crashpoints
+from freshtide.catalog.rows import transaction
 from freshtide.catalog.schema import updates
-from freshtide.catalog.transactions import transaction
 from freshtide.core.secrets import redacted
 
 

@@ -13,8 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from freshtide.catalog import Catalog, without_password
-from freshtide.cli.findings import Finding
-from freshtide.cli.tablechecks import check_tables
+from freshtide.cli.tablechecks import Finding, check_tables
 from freshtide.core.errors import FreshtideError, ProjectError
 from freshtide.core.feeds import SocketSource
 from freshtide.project import Project, find_project, load_project

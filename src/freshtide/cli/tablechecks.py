@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from freshtide.catalog import Catalog
-from freshtide.cli.findings import Finding
 from freshtide.cli.output import number_of
 from freshtide.core.errors import FreshtideError
 from freshtide.project import Project
 from freshtide.runs import Holding, Loss, LossFinder, Places, holdings
 from freshtide.storage import Snapshot, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The result of one check."""
+
+    check: str
+    ok: bool
+    found: str
+    way_out: str | None = None
 
 
 def check_tables(project: Project) -> Iterator[Finding]:

@@ -14,12 +14,13 @@ from freshtide.guarantees.competitiveness import (
     proportion,
 )
 from freshtide.guarantees.limits import Unavoidable, unavoidable_staleness
-from freshtide.guarantees.recovery import fastest_recovery, joint_recovery
 from freshtide.guarantees.reservations import (
     ROUNDING,
     Breach,
     Reserved,
     breaches,
+    fastest_recovery,
+    joint_recovery,
     recovery_time,
     recovery_times,
     response_bounds,

@@ -1,4 +1,4 @@
-"""Bounds for tables whose updates have reserved shares of the tracks (Leontyev et al. 2010, sections IV to VI).
+"""Bounds for tables whose updates have reserved shares of the tracks (Leontyev et al. 2010, sections III to VI).
 
 They hold for global EDF without preemption, as the adaptive scheduler runs it, if no update takes longer than its
 `execution`, no table asks for more than a track and all of them together for no more than there are.
@@ -171,3 +171,18 @@ def recovery_times(tables: Sequence[Reserved], tracks: int, outage: float) -> Ma
     """The recovery time of every base table after an outage of this length."""
     response = response_bounds(tables, tracks)
     return {table.table: recovery_time(table, response[table.table], outage) for table in tables if not table.sources}
+
+
+def fastest_recovery(*, execution: float, period: float, total_utilisation: float, tracks: int) -> float:
+    """The shortest recovery period with which the table could enter recovery mode alone (equation (7)).
+
+    It takes all that the others leave, but never more than a whole track: `e / min(1, m - U_sum + u)`.
+    Where the others leave nothing the period stays what it is.
+    """
+    left = min(1.0, tracks - total_utilisation + execution / period)
+    return period if left <= 0.0 else min(period, execution / left)
+
+
+def joint_recovery(*, execution: float, period: float, total_utilisation: float, tracks: int) -> float:
+    """The shortest recovery period with which all tables could be in recovery mode together: `max(e, p U_sum / m)`."""
+    return min(period, max(execution, period * total_utilisation / tracks))

@@ -9,7 +9,7 @@ from freshtide.project.assembly import Project, assemble
 from freshtide.project.declarations import Declarations
 from freshtide.project.feeds.feedfile import read_feed
 from freshtide.project.flows.folder import FLOWS, FlowFolder
-from freshtide.project.notation.filenames import relative_name
+from freshtide.project.notation.names import relative_name
 from freshtide.project.notation.validation import Place
 from freshtide.project.notation.variables import filled_in
 from freshtide.project.notation.yamlfile import YamlFile, read_yaml

@@ -14,10 +14,9 @@ from freshtide.latest.operators.accumulators import (
 )
 from freshtide.latest.operators.aggregates import Aggregate
 from freshtide.latest.operators.elements import Element, Operator, OperatorError
-from freshtide.latest.operators.filters import Filter
 from freshtide.latest.operators.joins import Join
-from freshtide.latest.operators.maps import Map
 from freshtide.latest.operators.queries import ContinuousQuery, Step, UnknownStreamError
+from freshtide.latest.operators.stateless import Filter, Map
 from freshtide.latest.operators.unions import Union
 
 __all__ = [

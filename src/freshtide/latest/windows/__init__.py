@@ -7,7 +7,7 @@ The queue puts together the `states` of keys, `buffers` over `blocks` of memory,
 
 from freshtide.latest.windows.append import AppendWindowQueue
 from freshtide.latest.windows.arithmetic import Window, WindowError, WindowGrid
-from freshtide.latest.windows.keystanding import KeyStanding
+from freshtide.latest.windows.buffers import KeyStanding
 from freshtide.latest.windows.marks import CommittedWindow, Mark, MarkedTuple
 from freshtide.latest.windows.queue import SEMANTICS, WindowCounts, WindowQueue
 from freshtide.latest.windows.shedding import WindowSheddingQueue

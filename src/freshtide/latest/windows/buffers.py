@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from freshtide.latest.tuples import UNTAGGED, StreamTuple
 from freshtide.latest.windows.arithmetic import Window, WindowGrid
 from freshtide.latest.windows.blocks import NO_BLOCK, Blocks, Location
-from freshtide.latest.windows.keystanding import KeyStanding
 from freshtide.latest.windows.marks import Mark, MarkedTuple, mark_of
 
 
@@ -36,6 +36,25 @@ class Departures:
         """The tags of those that have left since the last time."""
         tags, self.tags = self.tags, []
         return tags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyStanding:
+    """A window buffer as it is put down and taken up again.
+
+    Its tuples, the oldest first, and what has been decided about its windows.
+    """
+
+    key: Hashable
+    tuples: tuple[StreamTuple, ...] = ()
+    reached: int | None = None
+    """The youngest window that has started (EAGER) or is complete (LAZY)."""
+    waiting: int | None = None
+    committed: int | None = None
+    kept_from: float | None = None
+    """From this time on tuples are for windows that may be committed to later."""
+    newest_time: float | None = None
+    newest_within: float | None = None
 
 
 class WindowBuffer:

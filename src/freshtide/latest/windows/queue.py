@@ -16,9 +16,8 @@ from freshtide.latest.statistics import KeyGaps, TupleCost
 from freshtide.latest.tuples import QueueCounts, StreamTuple
 from freshtide.latest.windows.arithmetic import WindowGrid
 from freshtide.latest.windows.blocks import BLOCK_SIZE, Blocks
-from freshtide.latest.windows.buffers import Departures, WindowBuffer
+from freshtide.latest.windows.buffers import Departures, KeyStanding, WindowBuffer
 from freshtide.latest.windows.eager import Eager
-from freshtide.latest.windows.keystanding import KeyStanding
 from freshtide.latest.windows.lazy import Lazy
 from freshtide.latest.windows.marks import CommittedWindow, MarkedTuple
 from freshtide.latest.windows.semantics import Semantics

@@ -11,7 +11,7 @@ from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError,
 from freshtide.flows import Flow, FlowGraph, Node, node_problems
 from freshtide.project.declarations import Declarations
 from freshtide.project.flows.flowfile import read_flow
-from freshtide.project.notation.filenames import relative_name
+from freshtide.project.notation.names import relative_name
 from freshtide.project.notation.yamlfile import read_yaml
 from freshtide.project.tables.pythonfile import run_python
 

@@ -1,8 +1,9 @@
-"""What feeds and tables may be called."""
+"""What feeds and tables may be called, and how files of a project are called in messages."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from freshtide.core.sides import RESERVED_ENDINGS
 
@@ -23,3 +24,11 @@ def name_fault(name: str) -> tuple[str, str] | None:
                 "Choose another name.",
             )
     return None
+
+
+def relative_name(path: Path, root: Path) -> str:
+    """The file's path within the project, with forward slashes; outside of it the path as it is."""
+    try:
+        return path.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return path.as_posix()

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from freshtide.core.errors import Origin, Problem, ProjectError
-from freshtide.project.notation.filenames import relative_name
+from freshtide.project.notation.names import relative_name
 
 KeyPath = tuple[str | int, ...]
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, overload
 from freshtide.core.errors import FreshtideError, Origin, Problem
 from freshtide.project.declarations import Declarations, DeclaredTable
 from freshtide.project.feeds.feedfile import read_feed
-from freshtide.project.notation.filenames import relative_name
+from freshtide.project.notation.names import relative_name
 from freshtide.project.tables.functions import Sources, SourcesError, function_query
 from freshtide.project.tables.properties import read_properties
 from freshtide.sql import TableKind

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from freshtide.core.errors import FreshtideError, Origin, Problem
 from freshtide.project.declarations import Declarations
-from freshtide.project.notation.filenames import relative_name
+from freshtide.project.notation.names import relative_name
 from freshtide.project.tables.decorators import collecting
 
 _PROBABLY_DECLARED = re.compile(r"""\bdef\s+(\w+)|\bfeed\(\s*["'](\w+)|\bname\s*=\s*["'](\w+)""")

@@ -7,10 +7,11 @@ from functools import cached_property
 import pyarrow as pa
 
 from freshtide.core.feeds import Feed
+from freshtide.core.instants import micros_of, seconds
+from freshtide.core.latest import WINDOW_COLUMNS
 from freshtide.core.tables import Table
 from freshtide.latest.windows import WindowGrid
 from freshtide.spark.latest.openwindows import OpenWindows, WaitingForWindows
-from freshtide.spark.latest.resuming import resume
 from freshtide.spark.latest.rows import Rows, RowShape
 from freshtide.spark.latest.spool import LeftBehind, Spool
 from freshtide.spark.latest.stream import LatestStream
@@ -43,7 +44,7 @@ class Past:
         """Let wait again what did; `snapshot` is what the table holds."""
         left = self._left_behind() if not self._feed.brings_files else self._put_down(open_windows, now)
         if left is None:
-            resume(stream, self._table, snapshot)
+            _resume(stream, self._table, snapshot)
         elif self._grid is None:
             rows = self._shape.rows(left.rows, self._feed.time.column, file=None, arrived_at=left.since)
             stream.take_in(rows, left.rejects, uncounted=left.uncounted)
@@ -106,3 +107,20 @@ class Past:
             stream.take_in(rows, left.rejects, uncounted=left.uncounted)
         # From now on rows are added to these windows in memory. After a crash without them, a window would be a part.
         self._spool.clear()
+
+
+def _resume(stream: LatestStream, table: Table, snapshot: Snapshot | None) -> None:
+    """Let windows go on after the last one of each key that the table has.
+
+    Files that were not done with are read again from their beginnings, and of an older window their rows may be but a
+    part: it must not come into the table once more.
+    """
+    if snapshot is None or table.latest is None or table.latest.windows is None:
+        return
+    key, (start, _) = list(table.latest.key), WINDOW_COLUMNS
+    windows = stored_rows(snapshot, snapshot.files, columns=(*key, start))
+    last = windows.group_by(key, use_threads=False).aggregate([(start, "max")])
+    starts = (seconds(micros_of(moment)) for moment in last.column(f"{start}_max").to_pylist())
+    keys = last.select(key).to_pydict().values()
+    for *parts, begins in zip(*keys, starts, strict=True):
+        stream.resume_after(parts[0] if len(parts) == 1 else tuple(parts), begins)

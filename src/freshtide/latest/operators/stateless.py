@@ -1,3 +1,5 @@
+"""Operators that take one tuple after another and remember nothing."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -24,3 +26,21 @@ class Filter:
             yield element
         elif isinstance(element, MarkedTuple) and (element.mark is Mark.OPENS or element.closes):
             yield element._replace(item=None)
+
+
+class Map:
+    """Gives each tuple new values (section 3.2). The function cannot touch its key and its time: both are retained."""
+
+    inputs = 1
+
+    def __init__(self, function: Callable[[StreamTuple], tuple[object, ...]]) -> None:
+        self._function = function
+
+    def process(self, element: Element, port: int) -> Iterable[Element]:  # noqa: ARG002 - there is one input
+        if isinstance(element, MarkedTuple):
+            yield element if element.item is None else element._replace(item=self._mapped(element.item))
+        else:
+            yield self._mapped(element)
+
+    def _mapped(self, item: StreamTuple) -> StreamTuple:
+        return item._replace(values=self._function(item))
