@@ -1,4 +1,8 @@
-"""A streaming data warehouse on Apache Spark that keeps every table as fresh as the machines allow."""
+"""A streaming data warehouse on Apache Spark that keeps every table as fresh as the machines allow.
+
+Here are only the names that users import, loaded when they are asked for. What belongs into a package is said in its
+own docstring.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -1,7 +1,8 @@
 """What must survive a restart: arrivals, loads, updates, table states, outages, requests; a database behind SQLAlchemy.
 
 The Delta logs are the truth about tables. The catalog can be rebuilt from them; it exists so that questions are
-answered without reading logs, and so that other processes can look on and ask for things.
+answered without reading logs, and so that other processes can look on and ask for things. No rows of tables are kept
+here, and nothing here decides what is updated next.
 """
 
 from freshtide.catalog.catalog import Catalog

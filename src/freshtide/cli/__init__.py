@@ -1,5 +1,9 @@
 """Commands: puts everything together and speaks with people.
 
+A module for each group of commands reads options, asks the packages below, and prints what they answer; what
+somebody else could want as well belongs there. What needs Spark is imported when a command needs it, so that the others
+are quick.
+
 Exit codes: 0 done, 1 a run failed or a promise is broken, 2 the project or the call is wrong, 130 interrupted.
 """
 

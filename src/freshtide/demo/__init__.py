@@ -4,6 +4,8 @@ The papers on streaming warehouses take their examples from a network operator's
 views upon views. `template/` is such a warehouse as a Freshtide project; `create_demo` copies it into a folder. A
 `Generator` is the network: it writes the files that its pollers and collectors would deliver, for a seed the same
 ones each time, and `feed_live` lets it do so as time passes.
+
+It is there to be looked at: nothing but its command knows of it, and nothing that a warehouse needs belongs here.
 """
 
 from freshtide.demo.creation import DemoError, create_demo

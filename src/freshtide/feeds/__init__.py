@@ -4,6 +4,8 @@ A watcher finds the files of a feed and waits until each has settled. An inspect
 once: it hashes and checks it, counts its records and finds its timestamp. Admission gives the verdict, which
 the catalog keeps: ready to be loaded, a punctuation, a duplicate, refused for having changed in place, or
 quarantined with a reason. A FeedSet does all of it for the feeds of a project. Nothing in here reads a clock.
+
+How a feed is written is read in `project/feeds`, and rows of files are read by Spark, in `spark/formats`.
 """
 
 from freshtide.feeds.admission import PUT_ASIDE, Ledger, admit, retry

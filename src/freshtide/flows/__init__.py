@@ -4,6 +4,9 @@ A flow is a graph of activities (`activities/`, `graph.py`). Rows move between t
 A `Monitor` activates one activity after another as a policy chooses, and records what happened; who carries the
 activities out is a `Worker`. The Mixed Policy breaks a flow into subflows and strata (Karagiannis et al. 2013).
 `Flow` declares one in Python, `structure.py` says what is wrong with it.
+
+Nothing here touches a row: what activities do to rows is in `spark/flows`, and how flows are written in YAML in
+`project/flows`.
 """
 
 from freshtide.flows.activities import ACTIVITIES, Activity, Recordset

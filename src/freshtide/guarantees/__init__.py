@@ -2,6 +2,8 @@
 
 Nothing here runs anything or looks at a clock. A bound holds under assumptions, which are functions too:
 what breaks them is told with its numbers. The adaptive scheduler takes its recovery periods and thresholds from here.
+
+Which tables a project has, and what they cost, is for `planning` to find out, which also tells users what follows.
 """
 
 from freshtide.guarantees.competitiveness import (

@@ -2,6 +2,9 @@
 
 Tuples wait in queues behind one interface, on pages of one pool. Nothing here reads a clock or does I/O: moments and
 random numbers are handed in.
+
+The edges lie elsewhere: queries run in `spark/latest`, tables are merged in `storage`, single rows arrive through
+`feeds`, and what users write is read in `project/tables`.
 """
 
 from freshtide.latest.admission import Admission, Rejection, RejectKind

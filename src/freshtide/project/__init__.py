@@ -6,6 +6,9 @@ in YAML and Python under flows/.
 `ProjectError` with every problem in it, each with its file, line and way out. Everything flows into
 `Declarations` first, whatever it was written in, and `assemble` makes the project of them. `create_starter`
 writes the project that `freshtide init` begins with. `read_scenario` reads what is to be simulated.
+
+Only what is written is looked at: texts of queries are understood in `sql`, columns are resolved by Spark, and what
+became of tables in earlier runs is in the catalog.
 """
 
 from freshtide.project.assembly import Project, assemble

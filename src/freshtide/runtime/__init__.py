@@ -2,6 +2,9 @@
 
 An engine feeds what happens to the scheduler and carries out what it decides. Arrivals are noticed by one thread,
 updates run on one thread per track, and the engine's own thread does nothing but decide.
+
+What to update is decided in `scheduling`, rows are computed in `spark` and committed by `storage`: here these are put
+together, with threads and clocks.
 """
 
 from freshtide.runtime.composition import Workbench

@@ -1,4 +1,8 @@
-"""Virtual time: workloads, the scheduler driven by simulated events, staleness integrated exactly, experiments."""
+"""Virtual time: workloads, the scheduler driven by simulated events, staleness integrated exactly, experiments.
+
+The scheduler and the queues are those that the warehouse runs; what is simulated is the world around them, from a seed.
+No table on disk and no Spark has a part in it. What is in store for a project of the user's is told by `planning`.
+"""
 
 from freshtide.simulation.engine import CompletedUpdate, Simulation, without_contention
 from freshtide.simulation.flowtimes import Flow

@@ -1,7 +1,7 @@
 """The data work: sessions, loading files, maintaining views, checking them. The only importer of pyspark.
 
-An update runs on a track: a thread with a Spark session and a FAIR-scheduler pool of its own. Nothing here
-decides what to update; that is the scheduler's business.
+An update runs on a track: a thread with a Spark session and a FAIR-scheduler pool of its own. Nothing here decides what
+to update; that is the scheduler's business. How a table is committed to is that of `storage`.
 """
 
 from pyspark.sql import DataFrame, SparkSession

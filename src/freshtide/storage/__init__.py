@@ -3,7 +3,7 @@
 The only package that imports deltalake, which reads logs and writes checkpoints. Parquet files are written beside the
 log first, by Spark or from Arrow, then one entry of the log adds and removes files atomically and carries the update's
 number, freshness, loaded files and writer. The log is the truth: everything else can be rebuilt from it, and from the
-ledger where its oldest entries have been removed.
+ledger where its oldest entries have been removed. Nothing here knows what an update computes, and nothing needs Spark.
 """
 
 from freshtide.storage.authority import Authority, Unrestricted

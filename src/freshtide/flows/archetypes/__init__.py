@@ -3,6 +3,9 @@
 Each is a function from the folder of the data, with a Parquet file for each table of TPC-H, to a `Flow`. What it writes
 has its name in front, so that all of them fit into one warehouse. They are declared in a flow of the user's, if one is
 handed in.
+
+They are made for figures and examples, and no other flow belongs here; how they fare is measured in
+`spark/experiments`.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,8 @@
 """Which activity runs next: pure decisions over the state of the queues. One file each.
 
 Karagiannis et al. 2013, section 4. The Mixed Policy of section 5 chooses among these for each subflow: `mixed.py`.
+
+A policy is told how activities stand and names one of them. The `Monitor` asks it, activates that one and takes notes.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,7 @@
 """Operators over update streams, and continuous queries made of them (Moga et al. 2009, section 3.2).
 
-They are plain Python over single tuples: what the results of Spark are held against, and what runs in virtual time.
+They are plain Python over single tuples: what the results of Spark are held against, and what runs in virtual time. The
+query of a user's table is not made of them: Spark runs that.
 """
 
 from freshtide.latest.operators.accumulators import (

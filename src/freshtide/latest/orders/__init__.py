@@ -1,6 +1,7 @@
 """Key orders: which of the keys with a pending update is served first (Moga et al. 2009, section 5).
 
-One file each.
+One file each. An order says where a key goes among those that wait, from how often it updates and how long others have
+waited. It sees no tuples and keeps no queue: that is `freshtide.latest.queues`.
 """
 
 from collections.abc import Callable, Mapping

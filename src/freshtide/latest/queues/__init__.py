@@ -1,4 +1,8 @@
-"""Queues that keep tuples until they are served, all behind the interface `TupleQueue`."""
+"""Queues that keep tuples until they are served, all behind the interface `TupleQueue`.
+
+One keeps the newest tuple of each key, one keeps all, and one all but a random share. Which key is next is up to the
+orders, and where a tuple lies in memory to the pages. Queues of whole windows are in `freshtide.latest.windows`.
+"""
 
 from freshtide.latest.queues.append import AppendQueue
 from freshtide.latest.queues.shedding import SheddingQueue

@@ -3,6 +3,8 @@
 `arithmetic` says where windows lie and when they are complete, `marks` what the queue tells the aggregate about them.
 The queue puts together the `states` of keys, `buffers` over `blocks` of memory, and one of the semantics, `lazy` or
 `eager`. `append` and `shedding` are what the paper compares with.
+
+Results are not computed here: aggregates are in `freshtide.latest.operators`, or run on Spark.
 """
 
 from freshtide.latest.windows.append import AppendWindowQueue

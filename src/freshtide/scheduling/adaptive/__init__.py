@@ -2,7 +2,8 @@
 
 Each table has a reservation: one update per period, ordered by deadlines over all tracks. A table that has fallen
 behind may enter recovery mode, in which its period is shorter, as long as all reservations together fit on the tracks;
-the tables that have not fallen behind keep theirs, and with them their bounds.
+the tables that have not fallen behind keep theirs, and with them their bounds. The bounds themselves are in
+`guarantees`.
 """
 
 from freshtide.scheduling.adaptive.adaptation import Adaptation

@@ -1,6 +1,7 @@
 """Allocations: which track an update may run on (Golab et al. 2011, section 3.2; Bateni et al. 2009, section 4).
 
-One file each.
+One file each. An allocation divides the tracks among tables, from their periods and loads. Which update goes first is
+an ordering's affair, and which tracks are free the scheduler's.
 """
 
 from freshtide.scheduling.allocations.all_tracks import GlobalAllocation

@@ -1,6 +1,7 @@
 """Orderings: which of the waiting updates is best (Golab et al. 2011, section 3.1; Bateni et al. 2009, section 4).
 
-One file each.
+One file each. An ordering ranks candidates, and says in words why. Which tables are candidates, and on which tracks, is
+not its affair.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,7 @@
 """Experiments with ETL flows on Spark: figures of Karagiannis et al. 2013, over data of TPC-H.
 
-Execution times are what is measured, so points are measured one after another, in one session.
+Execution times are what is measured, so points are measured one after another, in one session. What runs in virtual
+time is in `simulation/experiments`, and with it how experiments are run and drawn.
 """
 
 from freshtide.spark.experiments.karagiannis import SCALES, flow_experiments

@@ -1,4 +1,8 @@
-"""How Spark reads files: for each format of `feeds.formats` a module of the same name, with a line in `_FORMATS`."""
+"""How Spark reads files: for each format of `feeds.formats` a module of the same name, with a line in `_FORMATS`.
+
+A format says how rows come out of its files, and what is to be told of values that do not. What is the same for all of
+them is in `spark`, and what is found out before Spark sees a file in `feeds/formats`.
+"""
 
 from freshtide.core.feeds import Feed
 from freshtide.spark.formats.csv import CsvReading
