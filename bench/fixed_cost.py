@@ -77,7 +77,9 @@ class _Update:
                 tell=lambda _trouble, _told: None,
                 backoff=RetryPolicy(),
                 clock=self._bench.clock.onward,
+                threads=self._bench.threads,
             ),
+            threads=self._bench.threads,
         )
 
     def new_file(self) -> Path:

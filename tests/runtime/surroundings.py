@@ -8,10 +8,16 @@ from freshtide.clock import SystemClock
 from freshtide.core.events import Event
 from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import RetryPolicy
+from freshtide.world import SystemThreads
 
 
 def untroubled(events: queue.SimpleQueue[Event]) -> SurroundingsWatch:
     """A watch that has nothing to look at."""
     return SurroundingsWatch(
-        [], events=events, tell=lambda _trouble, _told: None, backoff=RetryPolicy(), clock=SystemClock().now
+        [],
+        events=events,
+        tell=lambda _trouble, _told: None,
+        backoff=RetryPolicy(),
+        clock=SystemClock().now,
+        threads=SystemThreads(),
     )

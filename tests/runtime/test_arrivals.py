@@ -11,6 +11,7 @@ from freshtide.feeds import FeedSet
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import ArrivalWatcher
 from freshtide.runtime.outages import OutageWatch
+from freshtide.world import SystemThreads
 
 from ..core.declared import base, feed
 from .surroundings import untroubled
@@ -33,6 +34,7 @@ def test_what_arrives_in_few_feeds_is_noticed_long_before_it_has_to_be(tmp_path:
         more_faults=dict,
         poll=MINUTE,
         clock=SystemClock(),
+        threads=SystemThreads(),
     )
     watcher.start()
     try:

@@ -6,6 +6,7 @@ import threading
 
 from freshtide.core.files import FeedFile, FileState
 from freshtide.runtime.suspects import Suspects
+from freshtide.world import SystemThreads
 
 
 def files(*names: str) -> list[FeedFile]:
@@ -37,11 +38,11 @@ def load(suspects: Suspects, pending: list[FeedFile], killer: str) -> str | None
 
 def test_of_many_files_the_one_is_found_in_few_deaths() -> None:
     for killer in ("f0", "f5", "f8"):
-        assert load(Suspects(), files(*(f"f{number}" for number in range(9))), killer) == killer
+        assert load(Suspects(SystemThreads()), files(*(f"f{number}" for number in range(9))), killer) == killer
 
 
 def test_an_update_without_files_is_guilty_the_second_time() -> None:
-    suspects = Suspects()
+    suspects = Suspects(SystemThreads())
     with suspects.room("view"):
         assert suspects.ended_spark("view") is None
     with suspects.room("view"):
@@ -51,7 +52,7 @@ def test_an_update_without_files_is_guilty_the_second_time() -> None:
 
 
 def test_a_suspect_runs_alone_and_holds_up_the_others_for_no_longer() -> None:
-    suspects = Suspects()
+    suspects = Suspects(SystemThreads())
     with suspects.room("t"):
         suspects.ended_spark("t")
     order: list[str] = []

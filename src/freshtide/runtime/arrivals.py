@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -18,6 +16,7 @@ from freshtide.runs import pending_announcements
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.outages import OutageWatch
 from freshtide.runtime.watching import Surroundings
+from freshtide.world import Mailbox, Task, Threads
 
 _ASK_EVERY = 0.25
 _REGISTER_AT_ONCE = 1_000
@@ -37,7 +36,7 @@ class ArrivalWatcher:
         graph: TableGraph,
         catalog: Catalog,
         *,
-        events: queue.SimpleQueue[Event],
+        events: Mailbox[Event],
         on_request: Callable[[Request], None],
         outages: OutageWatch,
         surroundings: Surroundings,
@@ -45,6 +44,7 @@ class ArrivalWatcher:
         more_faults: Callable[[], Mapping[str, tuple[str, ...]]],
         poll: float,
         clock: SystemClock,
+        threads: Threads,
     ) -> None:
         """`more_faults` are those of feeds that bring no files."""
         self._more_faults = more_faults
@@ -65,17 +65,19 @@ class ArrivalWatcher:
         self._last_request = 0
         self._told: dict[str, tuple[str, ...]] | None = None
         self._asked_at = float("-inf")
-        self._stop = threading.Event()
-        self._quiet = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="arrivals", daemon=True)
+        self._threads = threads
+        self._stop = threads.flag()
+        self._quiet = threads.flag()
+        self._task: Task | None = None
         self.fault: BaseException | None = None
 
     def start(self) -> None:
-        self._thread.start()
+        self._task = self._threads.spawn(self._run, name="arrivals")
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join()
+        if self._task is not None:
+            self._task.join()
         self._feeds.close()
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -54,6 +53,7 @@ from freshtide.spark import (
     start_session,
 )
 from freshtide.storage import Tidying, finish_interrupted
+from freshtide.world import Mailbox, SystemThreads
 
 _PRUNE_EVERY = 3_600.0
 
@@ -75,6 +75,7 @@ class Workbench:
         self.project = project
         self.places = Places(project)
         self.clock = SystemClock()
+        self.threads = SystemThreads()
         _require_writable(self.places.state, self.places.tables)
         _make_private(self.places.state)
         with ExitStack() as opened:
@@ -126,8 +127,8 @@ class Workbench:
     def leased(self, *, tell: Callable[[str], None] = lambda _sentence: None) -> Iterator[RunLease]:
         """The right to write, for a run. Only then are tables changed, and the catalog's books kept."""
         with (
-            RunLease(self.places.lock, self.catalog.seat, tell=tell) as lease,
-            regularly(lambda: self.catalog.prune(self.clock.now()), every=_PRUNE_EVERY),
+            RunLease(self.places.lock, self.catalog.seat, tell=tell, threads=self.threads) as lease,
+            regularly(lambda: self.catalog.prune(self.clock.now()), every=_PRUNE_EVERY, threads=self.threads),
         ):
             self.store.authority = lease
             if lease.must_fence:
@@ -156,7 +157,7 @@ class Workbench:
         finish_interrupted(sorted(interrupted), self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
         self.computer.streams.begin()
-        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        events: Mailbox[Event] = self.threads.mailbox()
         news = News(self.places.trouble, log=self.places.log)
         surroundings = self._watch(events, news)
         absences = Absences()
@@ -170,6 +171,7 @@ class Workbench:
             absences=absences,
             clock=self.clock,
             surroundings=surroundings,
+            threads=self.threads,
         )
         feed_set = FeedSet(
             project.feeds.values(),
@@ -202,6 +204,7 @@ class Workbench:
             tracks=settings.tracks,
             poll=settings.poll,
             clock=self.clock,
+            threads=self.threads,
             trace=trace,
             mendings=[mending_of(loss, project.graph, self.catalog) for loss in losses],
         )
@@ -214,7 +217,7 @@ class Workbench:
         feeds = [folder for feed in project.feeds.values() for folder in landing_folders(feed, project.root)]
         self.computer.health.do(lambda: require_shared(self.tracks.session("probe"), tables=tables, feeds=feeds))
 
-    def _watch(self, events: queue.SimpleQueue[Event], news: News) -> SurroundingsWatch:
+    def _watch(self, events: Mailbox[Event], news: News) -> SurroundingsWatch:
         """Whoever looks after disk, database and Spark during a run."""
         settings, places, health = self.project.settings, self.places, self.computer.health
         written = [places.tables, places.state]
@@ -234,6 +237,7 @@ class Workbench:
             tell=news.tell_trouble,
             backoff=RetryPolicy(backoff=settings.retry.backoff, longest=settings.retry.longest),
             clock=self.clock.onward,
+            threads=self.threads,
         )
 
     def _resolve(self) -> TableSchemas:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import logging
 import queue
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +44,7 @@ from freshtide.runtime.verdicts import surroundings_at_fault
 from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import Scheduler
 from freshtide.spark import LatestStreams
+from freshtide.world import Flag, Mailbox, Threads
 
 _LONGEST_WAIT = 0.5
 _KEEP_COSTS_EVERY = 5.0
@@ -70,7 +70,7 @@ class Engine:
         scheduler: Scheduler,
         worker: UnitWorker,
         *,
-        events: queue.SimpleQueue[Event],
+        events: Mailbox[Event],
         surroundings: SurroundingsWatch,
         news: News,
         feeds: dict[str, Feed],
@@ -82,6 +82,7 @@ class Engine:
         tracks: int,
         poll: float,
         clock: SystemClock,
+        threads: Threads,
         trace: TraceWriter,
         mendings: Sequence[Mending],
     ) -> None:
@@ -100,7 +101,7 @@ class Engine:
         self._blameless: Counter[str] = Counter()
         """How often in a row updates of a unit have failed through no fault of theirs."""
         trace.on_failure = self._not_traced
-        self._tracks = TrackThreads(tracks, worker.carry_out, self._events)
+        self._tracks = TrackThreads(tracks, worker.carry_out, self._events, threads)
         self._single_rows = SingleRows(
             feeds, latest_streams, worker, graph=graph, catalog=catalog, events=self._events, clock=clock
         )
@@ -117,6 +118,7 @@ class Engine:
             more_faults=lambda: self._single_rows.faults,
             poll=poll,
             clock=clock,
+            threads=threads,
         )
         self._requests = RequestHandler(feeds, graph, catalog, register=self._arrivals.register, clock=clock.now)
         self._backfills = Backfills(graph, catalog.requests, self._owed)
@@ -130,7 +132,7 @@ class Engine:
     def run(
         self,
         *,
-        stop: threading.Event,
+        stop: Flag,
         once: bool = False,
         until: Callable[[], bool] | None = None,
         on_outage: OutageListener | None = None,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from freshtide.core.errors import FreshtideError
+from freshtide.world import Threads
 
 
 @contextmanager
-def regularly(do: Callable[[], None], *, every: float) -> Iterator[None]:
+def regularly(do: Callable[[], None], *, every: float, threads: Threads) -> Iterator[None]:
     """Do something each so many seconds while the block lasts. What fails is tried again the next time."""
-    stop = threading.Event()
+    stop = threads.flag()
 
     def go_on() -> None:
         while not stop.wait(every):
@@ -21,10 +21,9 @@ def regularly(do: Callable[[], None], *, every: float) -> Iterator[None]:
             except FreshtideError:
                 continue  # Whatever it is, the run meets it too, and tells.
 
-    thread = threading.Thread(target=go_on, name="regularly", daemon=True)
-    thread.start()
+    task = threads.spawn(go_on, name="regularly")
     try:
         yield
     finally:
         stop.set()
-        thread.join()
+        task.join()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import queue
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -19,6 +18,7 @@ from freshtide.core.tables import Table
 from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
 from freshtide.runtime.units import UnitWorker
 from freshtide.spark import LatestStreams, LatestTableRunner
+from freshtide.world import Mailbox
 
 _logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class RowIntake:
         runners: Sequence[LatestTableRunner],
         *,
         graph: TableGraph,
-        events: queue.SimpleQueue[Event],
+        events: Mailbox[Event],
         book: Callable[[str], None],
         clock: SystemClock,
     ) -> None:
@@ -97,7 +97,7 @@ class SingleRows:
         *,
         graph: TableGraph,
         catalog: Catalog,
-        events: queue.SimpleQueue[Event],
+        events: Mailbox[Event],
         clock: SystemClock,
     ) -> None:
         self._feeds = feeds

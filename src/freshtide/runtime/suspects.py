@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from freshtide.core.files import FeedFile
+from freshtide.world import Threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,8 @@ class Suspects:
     repeated with half of them, and so on, until it has loaded them or a single one is left to blame.
     """
 
-    def __init__(self) -> None:
-        self._change = threading.Condition()
+    def __init__(self, threads: Threads) -> None:
+        self._change = threads.condition()
         self._running = 0
         self._alone = 0
         """Suspects that run, or wait for the others to end."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from freshtide.core.commands import StartUpdate
 from freshtide.core.events import Event
+from freshtide.world import Mailbox, Threads
 
 
 class TrackThreads:
@@ -17,18 +17,17 @@ class TrackThreads:
         self,
         count: int,
         carry_out: Callable[[StartUpdate], Iterable[Event]],
-        events: queue.SimpleQueue[Event],
+        events: Mailbox[Event],
+        threads: Threads,
     ) -> None:
         self._carry_out = carry_out
         self._events = events
-        self._orders: list[queue.SimpleQueue[StartUpdate | None]] = [queue.SimpleQueue() for _ in range(count)]
-        self._threads = [
-            threading.Thread(target=self._run, args=(orders,), name=f"track-{track}", daemon=True)
+        self._orders: list[Mailbox[StartUpdate | None]] = [threads.mailbox() for _ in range(count)]
+        self.fault: BaseException | None = None
+        self._tasks = [
+            threads.spawn(partial(self._run, orders), name=f"track-{track}")
             for track, orders in enumerate(self._orders)
         ]
-        self.fault: BaseException | None = None
-        for thread in self._threads:
-            thread.start()
 
     def start(self, command: StartUpdate) -> None:
         self._orders[command.track].put(command)
@@ -37,10 +36,10 @@ class TrackThreads:
         """Let running updates finish."""
         for orders in self._orders:
             orders.put(None)
-        for thread in self._threads:
-            thread.join()
+        for task in self._tasks:
+            task.join()
 
-    def _run(self, orders: queue.SimpleQueue[StartUpdate | None]) -> None:
+    def _run(self, orders: Mailbox[StartUpdate | None]) -> None:
         try:
             while (command := orders.get()) is not None:
                 for event in self._carry_out(command):

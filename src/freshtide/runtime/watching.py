@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from freshtide.core.events import Event, SurroundingsFailed, SurroundingsMended
 from freshtide.runs import Trouble
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.scheduling import RetryPolicy
+from freshtide.world import Mailbox, Task, Threads
 
 _LOOK_EVERY = 1.0
 # Once a run is ending, what it owes is tried so often and no more: the next start finds it in the logs.
@@ -56,10 +56,11 @@ class SurroundingsWatch:
         self,
         checks: Sequence[Check],
         *,
-        events: queue.SimpleQueue[Event],
+        events: Mailbox[Event],
         tell: Callable[[Trouble | None, str], None],
         backoff: RetryPolicy,
         clock: Callable[[], float],
+        threads: Threads,
     ) -> None:
         """`tell` is called with what is wrong, or None when all is well again, and the same in a sentence."""
         self._checks = checks
@@ -70,21 +71,23 @@ class SurroundingsWatch:
         self._lock = threading.Lock()
         self._suspicion: SurroundingsError | None = None
         self._setbacks = 0
-        self._well = threading.Event()
+        self._well = threads.flag()
         self._well.set()
-        self._wake = threading.Event()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="surroundings", daemon=True)
+        self._wake = threads.flag()
+        self._ending = threads.flag()
+        self._threads = threads
+        self._task: Task | None = None
         self.fault: BaseException | None = None
 
     def start(self) -> None:
-        self._thread.start()
+        self._task = self._threads.spawn(self._run, name="surroundings")
 
     def stop(self) -> None:
         """Watch no longer; whoever waits for better times waits in vain."""
         self._ending.set()
         self._wake.set()
-        self._thread.join()
+        if self._task is not None:
+            self._task.join()
         self._well.set()
 
     @property

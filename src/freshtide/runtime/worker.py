@@ -31,6 +31,7 @@ from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.watching import Surroundings
 from freshtide.spark import AwaitedTableError, SharedScans, SparkComputer, SparkEndedError, UnreadableFilesError
 from freshtide.storage import Store, UpdateKind
+from freshtide.world import Threads
 
 _ENDS_SPARK = (
     "Spark's process ended each time that this file was read, the last time with nothing else running: it may need "
@@ -74,6 +75,7 @@ class UpdateWorker:
         absences: Absences,
         clock: SystemClock,
         surroundings: Surroundings,
+        threads: Threads,
     ) -> None:
         self._surroundings = surroundings
         self._executor = executor
@@ -83,7 +85,7 @@ class UpdateWorker:
         self._catalog = catalog
         self._clock = clock
         self._awaited = AwaitedTables(computer, graph=graph, catalog=catalog)
-        self._suspects = Suspects()
+        self._suspects = Suspects(threads)
         self._steps = Steps(
             computer,
             feeds=feeds,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -16,6 +15,7 @@ from freshtide.catalog.leases.seats import Seat, Standing
 from freshtide.clock import SystemClock
 from freshtide.core.durations import format_duration
 from freshtide.core.errors import FreshtideError, LeaseLostError
+from freshtide.world import SystemThreads, Task, Threads
 
 # Without a heartbeat for this long a holder that cannot be seen counts as dead.
 LENGTH = 15.0
@@ -45,6 +45,7 @@ class RunLease:
         *,
         length: float = LENGTH,
         clock: SystemClock | None = None,
+        threads: Threads | None = None,
         tell: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
         """`folder` is the one beside the tables, `catalog` the catalog's seat; `tell` hears why it takes long."""
@@ -56,8 +57,9 @@ class RunLease:
         self._clock = clock or SystemClock()
         self._holder: Holder | None = None
         self._lost = False
-        self._stop = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._threads = threads or SystemThreads()
+        self._stop = self._threads.flag()
+        self._heartbeats: list[Task] = []
 
     @property
     def epoch(self) -> int:
@@ -88,9 +90,7 @@ class RunLease:
             self._lock.release()
             raise
         for seat in self._seats:
-            thread = threading.Thread(target=self._keep, args=(seat,), name="lease", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._heartbeats.append(self._threads.spawn(partial(self._keep, seat), name="lease"))
         return self
 
     def __exit__(
@@ -98,8 +98,8 @@ class RunLease:
     ) -> None:
         assert self._holder is not None
         self._stop.set()
-        for thread in self._threads:
-            thread.join()
+        for heartbeat in self._heartbeats:
+            heartbeat.join()
         try:
             self._release(self._seats, self._holder)
         finally:
@@ -147,7 +147,7 @@ class RunLease:
         self._tell(f"{last} may still run this warehouse: the start waits {wait} for a sign of life of it.")
         until = self._clock.steady() + self._length
         while self._clock.steady() < until:
-            time.sleep(_LOOK_EVERY)
+            self._threads.sleep(_LOOK_EVERY)
             for seat, before in doubtful.items():
                 found = seat.read()
                 if found is not None and found != before and not found.released:
