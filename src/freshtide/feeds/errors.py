@@ -37,6 +37,11 @@ def unread(path: str, error: OSError) -> UnreadableFileError:
     return UnreachableFileError(f"{path} cannot be read: {error.strerror or error}.")
 
 
+def first_line(error: BaseException) -> str:
+    """What a library says about a file, without the places in its own code."""
+    return str(error).partition("\n")[0].rstrip(".") + "."
+
+
 class TimeFormatError(FreshtideError):
     """A time format that Freshtide cannot read."""
 

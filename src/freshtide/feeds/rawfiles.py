@@ -72,6 +72,14 @@ class RawFile:
         except OSError as error:
             raise unread(self.path, error) from error
 
+    def ends(self, length: int) -> tuple[bytes, bytes]:
+        """The first and the last bytes, of which the rest is read as well."""
+        head = tail = b""
+        for chunk in self.chunks():
+            head = head or chunk[:length]
+            tail = (tail + chunk[-length:])[-length:]
+        return head, tail
+
     def sha256(self) -> str:
         """The hash of the whole file, of which the rest is read if need be."""
         for _ in self.chunks():

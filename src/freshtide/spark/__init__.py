@@ -10,7 +10,7 @@ from freshtide.spark.analysis import resolve_columns
 from freshtide.spark.asof import TableStates
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.computer import SparkComputer
-from freshtide.spark.failures import SparkFailedError
+from freshtide.spark.failures import SparkFailedError, UnreadableFilesError
 from freshtide.spark.flows.loads import AwaitedTableError, LoadingFlows
 from freshtide.spark.health import SparkEndedError, SparkHealth
 from freshtide.spark.latest.listeners import Listener, Listeners
@@ -21,7 +21,6 @@ from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks, start_session
 from freshtide.spark.spreading import spread_over_cluster
-from freshtide.spark.unreadable import UnreadableFilesError
 from freshtide.spark.visibility import require_shared
 
 __all__ = [

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile
+from freshtide.spark.failures import UnreadableFilesError
 from freshtide.spark.formats import spark_format
-from freshtide.spark.unreadable import UnreadableFilesError
 
 
 def discovered_columns(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
-from freshtide.core.errors import SurroundingsError
+from freshtide.core.errors import FreshtideError, SurroundingsError
+from freshtide.core.files import FeedFile
 
 # Collecting to Arrow lets errors of the tasks through as they come from the JVM.
 SPARK_ERRORS = (PySparkException, Py4JError)
@@ -19,6 +21,14 @@ _STATE = re.compile(r" SQLSTATE: \w+")
 
 class SparkFailedError(SurroundingsError):
     """Spark does not do its work, whatever that is."""
+
+
+class UnreadableFilesError(FreshtideError):
+    """Files that passed inspection and still cannot be read."""
+
+    def __init__(self, reasons: Sequence[tuple[FeedFile, str]]) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__("; ".join(f"{file.path}: {reason}" for file, reason in self.reasons))
 
 
 def plain_words(error: BaseException) -> str:

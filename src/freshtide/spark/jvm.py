@@ -32,6 +32,8 @@ class Jvm:
         modes = getattr(spark.sql.execution, "CommandExecutionMode$")
         self._run_no_command = getattr(modes, "MODULE$").SKIP()
         self._frame_of = spark.sql.classic.Dataset.ofRows
+        self.time_zone = str(names.java.util.TimeZone.getDefault().getID())
+        """Which one times go through that have none."""
         self._sequence = lru_cache(maxsize=_KEPT)(lambda texts: self._as_sequence(list(texts)))
 
     def lines(self, session: SparkSession, lines: Sequence[bytes]) -> DataFrame:

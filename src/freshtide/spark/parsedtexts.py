@@ -9,7 +9,7 @@ from pyspark.sql import functions as sf
 
 from freshtide.core.feeds import Column, Feed
 from freshtide.spark.schemas import effective_type, quoted
-from freshtide.spark.timesinside import holds_instants
+from freshtide.spark.timesinside import has_time_of_day, holds_instants
 from freshtide.spark.unstorable import told
 from freshtide.spark.verdicts import CONTENT
 
@@ -44,6 +44,11 @@ def raw_type(feed: Feed, column: Column) -> str:
 def is_parsed_as_instants(feed: Feed, column: Column) -> bool:
     """Whether it is Spark that makes instants of the column's texts."""
     return holds_instants(column.type) and (column.name != feed.time.column or feed.time.format is None)
+
+
+def instant_of_text(text: str, column: Column) -> str:
+    """What Spark makes of a text, except for times of day: those would be of the day of the load."""
+    return f"CASE WHEN NOT {has_time_of_day(text, column)} THEN try_cast({text} AS {column.type}) END"
 
 
 def unparsed_values(

@@ -71,6 +71,10 @@ _DEFAULTS = {
 _ON_ONE_MACHINE = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
 
 
+# What reads ORC goes through times of the zone that the JVM is in.
+_IN_UTC = "-Duser.timezone=UTC"
+
+
 # By these PySpark would look for a server instead of starting Spark.
 _CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 
@@ -101,8 +105,9 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
     if works_by_itself(settings["spark.master"]):
         settings = {**_ON_ONE_MACHINE, **settings}
     quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
-    options = settings.get("spark.driver.extraJavaOptions", "")
-    settings["spark.driver.extraJavaOptions"] = f"{quiet} {options}".strip()
+    for where, own in (("driver", f"{quiet} {_IN_UTC}"), ("executor", _IN_UTC)):
+        options = f"spark.{where}.extraJavaOptions"
+        settings[options] = f"{own} {settings.get(options, '')}".strip()
     builder = SparkSession.Builder()
     for name, value in settings.items():
         builder = builder.config(name, value)

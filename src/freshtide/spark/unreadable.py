@@ -10,24 +10,15 @@ from pathlib import Path
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
-from freshtide.spark.failures import SPARK_ERRORS, SparkFailedError, plain_words
+from freshtide.spark.failures import SPARK_ERRORS, SparkFailedError, UnreadableFilesError, plain_words
 from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.formats import spark_format
 
 _FOLDER = ".known-good"
 _NOT_SEEN = ("does not exist", "FileNotFoundException", "No such file or directory")
-
-
-class UnreadableFilesError(FreshtideError):
-    """Files that passed inspection and still cannot be read."""
-
-    def __init__(self, reasons: Sequence[tuple[FeedFile, str]]) -> None:
-        self.reasons = tuple(reasons)
-        super().__init__("; ".join(f"{file.path}: {reason}" for file, reason in self.reasons))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,14 @@ from freshtide.core.feeds import Feed
 from freshtide.feeds.formats.csv import CsvFiles, CsvFormat
 from freshtide.feeds.formats.format import FileFormat, OptionError
 from freshtide.feeds.formats.json import JsonFiles, JsonFormat
+from freshtide.feeds.formats.orc import OrcFiles, OrcFormat
 from freshtide.feeds.formats.parquet import ParquetFiles, ParquetFormat
 
 FORMATS: tuple[FileFormat, ...] = (
     CsvFiles(),
     JsonFiles(),
     ParquetFiles(),
+    OrcFiles(),
 )
 _BY_OPTIONS = {each.options: each for each in FORMATS}
 
@@ -22,4 +24,4 @@ def format_of(feed: Feed) -> FileFormat:
     return _BY_OPTIONS[type(feed.format)]
 
 
-__all__ = ["FORMATS", "CsvFormat", "FileFormat", "JsonFormat", "OptionError", "ParquetFormat", "format_of"]
+__all__ = ["FORMATS", "CsvFormat", "FileFormat", "JsonFormat", "OptionError", "OrcFormat", "ParquetFormat", "format_of"]

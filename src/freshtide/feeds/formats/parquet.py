@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from freshtide.core.feeds import Feed, Format
+from freshtide.feeds.arrowfiles import (
+    BYTES_PER_VALUE,
+    MICROS_PER_DAY,
+    TO_MICROS,
+    ArrowTimes,
+    largest,
+    reading_with_arrow,
+)
 from freshtide.feeds.columnfaults import fault_of_columns
-from freshtide.feeds.content import Content, LatestTime, Wanted
-from freshtide.feeds.errors import UnreadableFileError, unread
+from freshtide.feeds.content import Content, Wanted
+from freshtide.feeds.errors import UnreadableFileError
 from freshtide.feeds.formats.format import require_encoding
 from freshtide.feeds.limits import limits_of
 from freshtide.feeds.rawfiles import RawFile
-from freshtide.feeds.timeformats import epoch_instant, instant_of, is_epoch
+from freshtide.feeds.timeformats import is_epoch
 
 _MAGIC = b"PAR1"
-_BYTES_PER_VALUE = 8
-_MICROS_PER_DAY = 86_400_000_000
-_TO_MICROS: dict[str, Callable[[int], int]] = {
-    "s": lambda value: value * 1_000_000,
-    "ms": lambda value: value * 1_000,
-    "us": lambda value: value,
-    "ns": lambda value: value // 1_000,
-}
 # As the JSON of a Parquet logical type spells them.
 _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 
@@ -54,7 +53,7 @@ class ParquetFiles:
 
     def read(self, feed: Feed, raw: RawFile, wanted: Wanted) -> Content:
         size, _ = raw.signature
-        _check_magic(size, *_ends(raw))
+        _check_magic(size, *raw.ends(len(_MAGIC)))
         return _read(feed, raw.path, wanted)
 
     def column_fault(self, feed: Feed, columns: tuple[str, ...]) -> str | None:
@@ -62,26 +61,20 @@ class ParquetFiles:
 
 
 def _read(feed: Feed, path: str, wanted: Wanted) -> Content:
-    try:
-        with pq.ParquetFile(path) as file:
-            names = tuple(file.schema_arrow.names)
-            rows, unpacked = file.metadata.num_rows, _unpacked(file.metadata)
-            limits_of(feed, packed=Path(path).stat().st_size).check(size=unpacked, rows=rows)
-            has_times = wanted.latest and names.count(feed.time.column) == 1
-            latest = _latest(_Times(feed=feed, upto=wanted.upto), file) if has_times else None
-            return Content(rows=rows, columns=names, latest=latest, unpacked=unpacked)
-    except (pa.ArrowException, OSError) as error:
-        # What Arrow makes of broken content is an OSError as well, but without a number.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise unread(path, error) from error
-        raise UnreadableFileError(f"The file is not readable as Parquet: {_first_line(error)}") from error
+    with reading_with_arrow(path, "Parquet"), pq.ParquetFile(path) as file:
+        names = tuple(file.schema_arrow.names)
+        rows, unpacked = file.metadata.num_rows, _unpacked(file.metadata)
+        limits_of(feed, packed=Path(path).stat().st_size).check(size=unpacked, rows=rows)
+        has_times = wanted.latest and names.count(feed.time.column) == 1
+        latest = _latest(ArrowTimes(feed=feed, upto=wanted.upto), file) if has_times else None
+        return Content(rows=rows, columns=names, latest=latest, unpacked=unpacked)
 
 
 def _unpacked(metadata: Any) -> int:
-    """Bytes that the rows take in memory, at least: a value that is repeated is stored once, and not there."""
+    """Bytes that the rows take in memory, at least."""
     stored: int = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     values: int = metadata.num_rows * metadata.num_columns
-    return max(stored, values * _BYTES_PER_VALUE)
+    return max(stored, values * BYTES_PER_VALUE)
 
 
 def nanoseconds(path: str) -> frozenset[tuple[str, ...]]:
@@ -112,15 +105,6 @@ def _leaves(kind: pa.DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...
         yield from _leaves(part, (*path, name))
 
 
-def _ends(raw: RawFile) -> tuple[bytes, bytes]:
-    """The first and the last bytes of a file."""
-    head = tail = b""
-    for chunk in raw.chunks():
-        head = head or chunk[: len(_MAGIC)]
-        tail = (tail + chunk[-len(_MAGIC) :])[-len(_MAGIC) :]
-    return head, tail
-
-
 def _check_magic(size: int, head: bytes, tail: bytes) -> None:
     """Say in plain words what is wrong with the commonest kinds of files that are no Parquet."""
     if size == 0:
@@ -133,41 +117,15 @@ def _check_magic(size: int, head: bytes, tail: bytes) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Times:
-    """Numbers as instants; None for those that are no time, or of the future."""
-
-    feed: Feed
-    upto: float | None
-
-    def instant(self, whole_micros: int) -> float | None:
-        try:
-            return self._counted(instant_of(whole_micros))
-        except ValueError:
-            return None
-
-    def epoch(self, value: float) -> float | None:
-        time_format = self.feed.time.format
-        if time_format is None or not is_epoch(time_format):
-            return None
-        try:
-            return self._counted(epoch_instant(value, time_format))
-        except ValueError:
-            return None
-
-    def _counted(self, instant: float) -> float | None:
-        return instant if self.upto is None or instant <= self.upto else None
-
-
-def _latest(times: _Times, file: pq.ParquetFile) -> float | None:
+def _latest(times: ArrowTimes, file: pq.ParquetFile) -> float | None:
     from_footer = _latest_of_statistics(times, file.metadata)
     if from_footer is not None:
         return max(from_footer, default=None)
     batches = file.iter_batches(batch_size=65_536, columns=[times.feed.time.column])
-    return _largest(_latest_of(times, batch.column(0)) for batch in batches)
+    return largest(times.latest(batch.column(0)) for batch in batches)
 
 
-def _latest_of_statistics(times: _Times, metadata: Any) -> list[float] | None:
+def _latest_of_statistics(times: ArrowTimes, metadata: Any) -> list[float] | None:
     """The largest time of each row group; None where the footer does not tell for all of them."""
     paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
     if times.feed.time.column not in paths:
@@ -191,57 +149,15 @@ def _latest_of_statistics(times: _Times, metadata: Any) -> list[float] | None:
     return found
 
 
-def _stored_as(times: _Times, column: Any) -> Callable[[int], float | None] | None:
+def _stored_as(times: ArrowTimes, column: Any) -> Callable[[int], float | None] | None:
     """How a stored number becomes an instant; None where the statistics are no numbers to rely on."""
     logical = json.loads(column.logical_type.to_json())
     kind = logical.get("Type")
     if kind == "Timestamp" and logical.get("timeUnit") in _UNITS:
-        to_micros = _TO_MICROS[_UNITS[logical["timeUnit"]]]
+        to_micros = TO_MICROS[_UNITS[logical["timeUnit"]]]
         return lambda value: times.instant(to_micros(value))
     if kind == "Date":
-        return lambda value: times.instant(value * _MICROS_PER_DAY)
+        return lambda value: times.instant(value * MICROS_PER_DAY)
     if column.physical_type in ("INT32", "INT64") and kind in ("None", "Int") and is_epoch(times.feed.time.format):
         return times.epoch
     return None
-
-
-def _latest_of(times: _Times, values: pa.Array) -> float | None:
-    kind = values.type
-    if pa.types.is_dictionary(kind):
-        return _latest_of(times, values.dictionary_decode())
-    if pa.types.is_timestamp(kind):
-        to_micros = _TO_MICROS[kind.unit]
-        return _largest_of(values.cast(pa.int64()), lambda value: times.instant(to_micros(value)))
-    if pa.types.is_date(kind):
-        days = values.cast(pa.date32()).cast(pa.int32())
-        return _largest_of(days, lambda value: times.instant(value * _MICROS_PER_DAY))
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _largest_of(values, times.epoch)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _latest_text(times, values.drop_null().unique().to_pylist())
-    return None
-
-
-def _largest_of(numbers: pa.Array, instant: Callable[[Any], float | None]) -> float | None:
-    largest = pc.max(numbers).as_py()
-    if largest is None:
-        return None
-    found = instant(largest)
-    if found is None:
-        # An outlier that is no time hides the others: go through all of them.
-        found = _largest(map(instant, numbers.drop_null().unique().to_pylist()))
-    return found
-
-
-def _largest(instants: Iterable[float | None]) -> float | None:
-    return max((instant for instant in instants if instant is not None), default=None)
-
-
-def _latest_text(times: _Times, texts: list[str]) -> float | None:
-    latest = LatestTime(times.feed.time.format, upto=times.upto)
-    latest.see(texts)
-    return latest.instant
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0].rstrip(".") + "."

@@ -8,12 +8,14 @@ from freshtide.core.feeds import Feed
 from freshtide.spark.formats.csv import CsvReading
 from freshtide.spark.formats.format import Layout, SparkFormat
 from freshtide.spark.formats.json import JsonReading
+from freshtide.spark.formats.orc import OrcReading
 from freshtide.spark.formats.parquet import ParquetReading
 
 _FORMATS: tuple[SparkFormat, ...] = (
     CsvReading(),
     JsonReading(),
     ParquetReading(),
+    OrcReading(),
 )
 _BY_OPTIONS = {each.options: each for each in _FORMATS}
 

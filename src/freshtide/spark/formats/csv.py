@@ -17,13 +17,13 @@ from freshtide.spark.formats.format import Layout, paths_of
 from freshtide.spark.parsedlines import parsed_lines
 from freshtide.spark.parsedtexts import (
     columns_with_content,
+    instant_of_text,
     is_parsed_as_instants,
     parsing_options,
     raw_type,
     unparsed_values,
 )
 from freshtide.spark.schemas import literal, quoted
-from freshtide.spark.timesinside import has_time_of_day
 from freshtide.spark.verdicts import CONTENT, UNNAMED
 
 
@@ -89,7 +89,7 @@ class CsvLayout(Layout):
 
     def value(self, column: Column) -> str:
         if self._is_text(column):
-            return f"{_instant_of_text(column)} AS {quoted(column.name)}"
+            return f"{_instant(column)} AS {quoted(column.name)}"
         return Layout.value(self, column)
 
     @property
@@ -97,7 +97,10 @@ class CsvLayout(Layout):
         if not self.times_of_day:
             return CONTENT
         texts = [column for column in self.present if is_parsed_as_instants(self.feed, column)]
-        failed = (f"({quoted(column.name)} IS NOT NULL AND {_instant_of_text(column)} IS NULL)" for column in texts)
+        failed = (
+            f"({quoted(column.name)} IS NOT NULL AND {instant_of_text(quoted(column.name), column)} IS NULL)"
+            for column in texts
+        )
         fields = (f"CAST({quoted(column.name)} AS STRING) AS {quoted(column.name)}" for column in self.present)
         as_it_was = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
         options = _of_lines(CsvFormat.of(self.feed)) | as_it_was
@@ -134,7 +137,5 @@ def _of_lines(csv: CsvFormat) -> dict[str, str]:
     return {"sep": csv.delimiter, "quote": csv.quote, "escape": csv.escape, "nullValue": csv.null_value}
 
 
-def _instant_of_text(column: Column) -> str:
-    """What Spark makes of a text, except for times of day."""
-    text = quoted(column.name)
-    return f"CASE WHEN NOT {has_time_of_day(text, column)} THEN try_cast({text} AS {column.type}) END"
+def _instant(column: Column) -> str:
+    return instant_of_text(quoted(column.name), column)

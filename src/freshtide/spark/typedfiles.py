@@ -1,0 +1,101 @@
+"""What the formats have in common whose files know the types of their columns.
+
+A file is read with its own types. Where these are not the declared ones, its values are converted, and a row with a
+value that cannot be is rejected. A column of which no value could be converted keeps the file from being loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_type
+
+from freshtide.core.feeds import Column, Feed
+from freshtide.core.files import FeedFile
+from freshtide.spark.conversions import converted
+from freshtide.spark.failures import UnreadableFilesError
+from freshtide.spark.formats.format import NO_TEXT, Layout
+from freshtide.spark.parsedtexts import unparsed_values
+from freshtide.spark.schemas import quoted
+from freshtide.spark.verdicts import CONTENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedLayout(Layout):
+    own: tuple[str, ...]
+    """The types that the files have for the columns, in their order."""
+
+    def value(self, column: Column) -> str:
+        if column.name == self.feed.time.column and self.feed.time.format is not None:
+            return Layout.value(self, column)
+        name = quoted(column.name)
+        value = self._converted(column)
+        return name if value == name else f"{value} AS {name}"
+
+    @property
+    def content(self) -> str:
+        """The values of a row of which one is not of its type, as JSON."""
+        changed = [(quoted(column.name), self._converted(column)) for column in self._plain]
+        failed = [f"({name} IS NOT NULL AND {value} IS NULL)" for name, value in changed if value != name]
+        if not failed:
+            return f"{NO_TEXT} AS {CONTENT}"
+        values = ", ".join(quoted(column.name) for column in self.present)
+        return f"CASE WHEN {' OR '.join(failed)} THEN to_json(struct({values})) END AS {CONTENT}"
+
+    def complaints(self, columns: Sequence[Column]) -> list[SparkColumn]:
+        texts = sf.from_json(sf.col(CONTENT), ", ".join(f"{quoted(column.name)} string" for column in self.present))
+        return unparsed_values(self.feed, columns, self._plain, texts)
+
+    @property
+    def ddl(self) -> str:
+        """The columns as they are in the files."""
+        return ", ".join(f"{quoted(column.name)} {type_}" for column, type_ in zip(self.present, self.own, strict=True))
+
+    @property
+    def _plain(self) -> list[Column]:
+        """Without a time that is written in a way of its own."""
+        written = None if self.feed.time.format is None else self.feed.time.column
+        return [column for column in self.present if column.name != written]
+
+    def _converted(self, column: Column) -> str:
+        own = dict(zip((present.name for present in self.present), self.own, strict=True))
+        value = converted(quoted(column.name), own[column.name], column)
+        assert value is not None, "a file of which no value fits is not read"
+        return value
+
+
+def present_columns(
+    feed: Feed, file: FeedFile, columns: Sequence[Column], types: Mapping[str, str]
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Those of the columns that a file has, and what types it has for them."""
+    present = tuple(column for column in columns if column.name in types)
+    for column in present:
+        is_written = column.name == feed.time.column and feed.time.format is not None
+        if not is_written and converted("x", types[column.name], column) is None:
+            reason = (
+                f"Column '{column.name}' is of type {types[column.name]} in the file, and feed '{feed.name}' declares "
+                f"{column.type}. Mend one of them, then `freshtide feeds retry`."
+            )
+            raise UnreadableFilesError([(file, reason)])
+    return present, tuple(types[column.name] for column in present)
+
+
+def spark_types(file: FeedFile, schema: pa.Schema) -> dict[str, str]:
+    """The types of a file's columns in Spark's words. Times without a zone are UTC."""
+    types = {}
+    for field in schema:
+        try:
+            types[field.name] = "string" if pa.types.is_null(field.type) else _type(field.type)
+        except PySparkException:
+            reason = f"Column '{field.name}' is of type {field.type}, which Spark has no type for."
+            raise UnreadableFilesError([(file, reason)]) from None
+    return types
+
+
+def _type(arrow: pa.DataType) -> str:
+    return from_arrow_type(arrow, prefer_timestamp_ntz=False).simpleString()
