@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,10 @@ from freshtide.core.events import DataArrived
 from freshtide.runs import replay_trace, scheduler_from
 from freshtide.runtime.trace import TraceWriter
 from freshtide.scheduling import Beginning, Policy, RetryPolicy, ScheduledTable
+from freshtide.world.disk import OsFile
 
 
-class SmallDisk(FileIO):
+class SmallDisk(OsFile):
     """Takes so many bytes and no more."""
 
     room = 1_000_000

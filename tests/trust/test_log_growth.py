@@ -60,7 +60,7 @@ def grow_old(folder: Path, days: float = 2.0) -> None:
 
 
 def prune(table: StoredTable, retention: float = DAY) -> int:
-    return prune_log(table.folder, retention=retention, at=time.time(), least=1)
+    return prune_log(table.disk, table.folder, retention=retention, at=time.time(), least=1)
 
 
 def pruned(folder: Path, updates: int = 40) -> StoredTable:

@@ -17,6 +17,7 @@ from freshtide.core.tables import Kind, Table
 from freshtide.observe.health import outage_json
 from freshtide.project import Project
 from freshtide.runs import Places, Trouble, read_trouble
+from freshtide.world import OsDisk
 
 _TROUBLE = (FileState.QUARANTINED, FileState.REFUSED, FileState.AWAY)
 
@@ -193,7 +194,7 @@ def warehouse_status(
         at=now,
         tables=tuple(reports),
         feeds=_feeds(project, catalog, outages),
-        surroundings=read_trouble(Places(project).trouble) if run_going_on else None,
+        surroundings=read_trouble(OsDisk(), Places(project).trouble) if run_going_on else None,
     )
 
 

@@ -12,6 +12,7 @@ from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import accept_everywhere, retry_everywhere, skip_everywhere, verdicts
 from freshtide.runs import pending_announcements, require_files, require_rebuildable
+from freshtide.world import Disk, OsDisk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +37,10 @@ class RequestHandler:
         *,
         register: Callable[[list[FeedFile]], None],
         clock: Callable[[], float],
+        disk: Disk | None = None,
     ) -> None:
         """`register` writes arrivals down, and tells whoever has to know."""
+        self._disk = disk or OsDisk()
         self._feeds = feeds
         self._graph = graph
         self._catalog = catalog
@@ -73,7 +76,7 @@ class RequestHandler:
         """Have a table computed anew, and what depends on it."""
         require_rebuildable(self._catalog.tables.get(table))
         if self._graph[table].is_base:
-            require_files(self._graph[table], self._catalog.files.loaded(table))
+            require_files(self._disk, self._graph[table], self._catalog.files.loaded(table))
         return Answer(message=f"'{table}' is rebuilt.", events=self._rebuilds_of([table]), rebuilds=(table,))
 
     def _retry(self, path: str) -> Answer:
@@ -102,7 +105,7 @@ class RequestHandler:
         readers = [table for file in accepted for table in self._graph.for_feed(file.feed)]
         for table in readers:
             others = [file for file in self._catalog.files.loaded(table.name) if file.path != path]
-            require_files(table, others)
+            require_files(self._disk, table, others)
         self._register(accepted)
         outdated = self._catalog.files.outdated_tables()
         outdated |= {update.table for update in self._catalog.updates.running()}

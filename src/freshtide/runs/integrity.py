@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from freshtide.catalog import Catalog
 from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Table
+from freshtide.world import Disk, sha256_of
 
 CHANGED_BEFORE_LOADING = (
     "It was changed after it had settled, before it was loaded. `freshtide feeds accept` takes it as it is now."
@@ -35,20 +34,22 @@ class MissingFilesError(FreshtideError):
     """Files that a rebuild needs are gone, or hold something else by now."""
 
 
-def look_at(files: Sequence[FeedFile], catalog: Catalog) -> list[FeedFile] | None:
+def look_at(disk: Disk, files: Sequence[FeedFile], catalog: Catalog) -> list[FeedFile] | None:
     """The files as they stand now: those that are not there are away, those that were away and are back are ready.
 
     None if some have changed since they were registered: these are quarantined, and there are others to look at.
     What a punctuation promises was read when it arrived: it need not be there any longer.
     """
-    found = [file if file.state is FileState.PUNCTUATION else replace(file, state=_standing(file)) for file in files]
+    found = [
+        file if file.state is FileState.PUNCTUATION else replace(file, state=_standing(disk, file)) for file in files
+    ]
     for state in (FileState.READY, FileState.AWAY, FileState.QUARANTINED):
         changed = [now.id for before, now in zip(files, found, strict=True) if now.state is state is not before.state]
         catalog.files.note_standing(changed, state, _REASONS.get(state))
     return None if any(file.state is FileState.QUARANTINED for file in found) else found
 
 
-def to_rebuild_from(table: Table, catalog: Catalog) -> list[FeedFile]:
+def to_rebuild_from(disk: Disk, table: Table, catalog: Catalog) -> list[FeedFile]:
     """The files that a table has loaded, all of them there and with the content that is registered.
 
     Whatever has become of a file since in the eyes of another table, it is part of this one.
@@ -57,14 +58,14 @@ def to_rebuild_from(table: Table, catalog: Catalog) -> list[FeedFile]:
         file if file.state is FileState.PUNCTUATION else replace(file, state=FileState.READY)
         for file in catalog.files.loaded(table.name)
     ]
-    require_files(table, files, thoroughly=True)
+    require_files(disk, table, files, thoroughly=True)
     return files
 
 
-def require_files(table: Table, files: Iterable[FeedFile], *, thoroughly: bool = False) -> None:
+def require_files(disk: Disk, table: Table, files: Iterable[FeedFile], *, thoroughly: bool = False) -> None:
     """All files that a table is to be rebuilt from must be there as they were registered."""
     data = [file for file in files if file.state is not FileState.PUNCTUATION]
-    standing = {file.path: _standing(file, thoroughly=thoroughly) for file in data}
+    standing = {file.path: _standing(disk, file, thoroughly=thoroughly) for file in data}
     lost = [path for path, state in standing.items() if state is not FileState.READY]
     if lost:
         away = standing[lost[0]] is FileState.AWAY
@@ -76,22 +77,17 @@ def require_files(table: Table, files: Iterable[FeedFile], *, thoroughly: bool =
         )
 
 
-def _standing(file: FeedFile, *, thoroughly: bool = False) -> FileState:
+def _standing(disk: Disk, file: FeedFile, *, thoroughly: bool = False) -> FileState:
     """Ready if the file is what it was when it arrived, away, or quarantined because it holds something else.
 
     A file of the same size and time is taken for the same, unless it is to be looked at thoroughly.
     """
     try:
-        found = Path(file.path).stat()
+        found = disk.look(file.path)
         looks_alike = (found.st_size, found.st_mtime_ns) == (file.size, file.modified_ns)
-        is_intact = (looks_alike and not thoroughly) or _hash(file.path) == file.sha256
+        is_intact = (looks_alike and not thoroughly) or sha256_of(disk, file.path) == file.sha256
     except (FileNotFoundError, NotADirectoryError):
         return FileState.AWAY
     except OSError as error:
         raise OutOfReachError(file.path, error) from error
     return FileState.READY if is_intact else FileState.QUARANTINED
-
-
-def _hash(path: str) -> str:
-    with Path(path).open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

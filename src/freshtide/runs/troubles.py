@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from freshtide.core.durations import format_duration
 from freshtide.core.instants import format_instant
+from freshtide.world import Disk
 
 # Written over in place: a file that has its room keeps it when the disk is full.
 _ROOM = 4_096
@@ -28,20 +28,16 @@ class Trouble:
         return {"reason": self.reason, "since": format_instant(self.since)}
 
 
-def write_trouble(path: Path, trouble: Trouble | None) -> None:
+def write_trouble(disk: Disk, path: Path, trouble: Trouble | None) -> None:
     """Let others know; None: all is well. An OSError where not even that can be written."""
     written = json.dumps(None if trouble is None else {"reason": trouble.reason[:1_000], "since": trouble.since})
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    try:
-        os.pwrite(handle, written.encode().ljust(_ROOM), 0)
-    finally:
-        os.close(handle)
+    disk.write_over(path, written.encode().ljust(_ROOM))
 
 
-def read_trouble(path: Path) -> Trouble | None:
+def read_trouble(disk: Disk, path: Path) -> Trouble | None:
     """What the run that goes on waits for; None where it waits for nothing, or nobody can tell."""
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))
+        written = json.loads(disk.read(path))
         return None if written is None else Trouble(reason=str(written["reason"]), since=float(written["since"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from pathlib import Path
 
 from freshtide.core.files import FeedFile, FileState
+from freshtide.world import Disk, OsDisk
 
 
 class Absences:
     """What each table waits for: noted by its updates, looked for by the thread that looks for files."""
 
-    def __init__(self) -> None:
+    def __init__(self, disk: Disk | None = None) -> None:
+        self._disk = disk or OsDisk()
         self._lock = threading.Lock()
         self._awaited: dict[str, str] = {}
         """By table the path of the first file that is away: as long as it is, nothing can go on."""
@@ -29,7 +30,7 @@ class Absences:
     def ended(self) -> list[str]:
         """Tables that need not wait any longer; whether there is more to wait for shows when they go on."""
         with self._lock:
-            return [table for table, path in self._awaited.items() if _is_there(path)]
+            return [table for table, path in self._awaited.items() if self._is_there(path)]
 
     def forget(self, tables: Iterable[str]) -> None:
         """These tables have been told to go on."""
@@ -37,10 +38,8 @@ class Absences:
             for table in tables:
                 self._awaited.pop(table, None)
 
-
-def _is_there(path: str) -> bool:
-    try:
-        Path(path).stat()
-    except OSError:
-        return False
-    return True
+    def _is_there(self, path: str) -> bool:
+        try:
+            return self._disk.exists(path)
+        except OSError:
+            return False

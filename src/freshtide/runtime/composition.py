@@ -53,7 +53,7 @@ from freshtide.spark import (
     start_session,
 )
 from freshtide.storage import Tidying, finish_interrupted
-from freshtide.world import Mailbox, SystemThreads
+from freshtide.world import Disk, Mailbox, OsDisk, SystemThreads, names_in
 
 _PRUNE_EVERY = 3_600.0
 
@@ -70,13 +70,19 @@ class Workbench:
     """
 
     def __init__(
-        self, project: Project, *, spark: SparkSession | None = None, make_queue: QueueMaker = LatestQueue
+        self,
+        project: Project,
+        *,
+        spark: SparkSession | None = None,
+        make_queue: QueueMaker = LatestQueue,
+        disk: Disk | None = None,
     ) -> None:
         self.project = project
+        self.disk = disk or OsDisk()
         self.places = Places(project)
         self.clock = SystemClock()
         self.threads = SystemThreads()
-        _require_writable(self.places.state, self.places.tables)
+        _require_writable(self.disk, self.places.state, self.places.tables)
         _make_private(self.places.state)
         with ExitStack() as opened:
             # The catalog first: where it is away, nobody should wait for Spark to hear so.
@@ -87,7 +93,7 @@ class Workbench:
             )
             if spark is None:
                 opened.callback(self.tracks.stop)
-            self.store = open_store(project)
+            self.store = open_store(project, self.disk)
             self._flows = loading_flows(project, self.store)
             self.schemas = self._resolve()
             self._opened = opened.pop_all()
@@ -107,7 +113,7 @@ class Workbench:
             listeners=self.listeners,
             make_queue=make_queue,
             spool=self.places.spool,
-            watch=watched,
+            watch=partial(watched, self.disk),
         )
         tidying = Tidying(self.store, Cuts(project.graph), retention=project.settings.retention, clock=self.clock.now)
         self.executor = Executor(self.computer, self.store, tidying)
@@ -127,7 +133,7 @@ class Workbench:
     def leased(self, *, tell: Callable[[str], None] = lambda _sentence: None) -> Iterator[RunLease]:
         """The right to write, for a run. Only then are tables changed, and the catalog's books kept."""
         with (
-            RunLease(self.places.lock, self.catalog.seat, tell=tell, threads=self.threads) as lease,
+            RunLease(self.places.lock, self.catalog.seat, tell=tell, threads=self.threads, disk=self.disk) as lease,
             regularly(lambda: self.catalog.prune(self.clock.now()), every=_PRUNE_EVERY, threads=self.threads),
         ):
             self.store.authority = lease
@@ -153,14 +159,15 @@ class Workbench:
         with suppress(SparkFailedError):  # That is told, and the folders are tried as soon as Spark can work.
             self._require_shared()
         # Before the catalog is brought up to the logs: these are not at their end yet.
-        interrupted = [*self.places.flows.glob("*"), *self.places.flows_of_earlier_versions.glob("*")]
-        finish_interrupted(sorted(interrupted), self.store)
+        places = (self.places.flows, self.places.flows_of_earlier_versions)
+        interrupted = sorted(place / name for place in places for name in names_in(self.disk, place))
+        finish_interrupted(interrupted, self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
         self.computer.streams.begin()
         events: Mailbox[Event] = self.threads.mailbox()
-        news = News(self.places.trouble, log=self.places.log)
+        news = News(self.disk, self.places.trouble, log=self.places.log)
         surroundings = self._watch(events, news)
-        absences = Absences()
+        absences = Absences(self.disk)
         worker = UpdateWorker(
             self.executor,
             self.computer,
@@ -181,7 +188,7 @@ class Workbench:
         )
         beginning = beginning_of(project, self.catalog, revised=revised_views(project.graph, self.store))
         losses = LossFinder(project, self.catalog, self.store).find(holdings(project))
-        trace = TraceWriter(self.places.trace, beginning)
+        trace = TraceWriter(self.places.trace, beginning, disk=self.disk)
         return Engine(
             scheduler_from(beginning, trace.recording(reach_of(project))),
             UnitWorker(
@@ -206,7 +213,8 @@ class Workbench:
             clock=self.clock,
             threads=self.threads,
             trace=trace,
-            mendings=[mending_of(loss, project.graph, self.catalog) for loss in losses],
+            disk=self.disk,
+            mendings=[mending_of(loss, project.graph, self.catalog, self.disk) for loss in losses],
         )
 
     def _require_shared(self) -> None:
@@ -227,7 +235,7 @@ class Workbench:
         spark = [folder.parent for folder in health.own_folders]
         return SurroundingsWatch(
             [
-                *disk_checks([*written, *spark], min_free=settings.min_free, written=written),
+                *disk_checks(self.disk, [*written, *spark], min_free=settings.min_free, written=written),
                 Check(look=self.catalog.require_answer, is_quick=False),
                 Check(look=health.look, is_quick=True, mend=health.mend),
                 Check(look=health.probe, is_quick=False, mend=health.mend),
@@ -271,10 +279,10 @@ def _make_private(folder: Path) -> None:
             folder.chmod(found & ~stat.S_IRWXO if found & stat.S_IWGRP else stat.S_IRWXU)
 
 
-def _require_writable(*folders: Path) -> None:
+def _require_writable(disk: Disk, *folders: Path) -> None:
     for folder in folders:
         try:
-            write_probe(folder)
+            write_probe(disk, folder)
         except OSError as error:
             raise NotWritableError(
                 f"{folder} cannot be written: {error.strerror or error}.",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from freshtide.core.errors import SurroundingsError
 from freshtide.runtime.watching import Check
-from freshtide.storage import make_folder
+from freshtide.world import Disk, make_folder
 
 _GIGABYTE = 1_000_000_000
 _SHARE = 0.02
@@ -29,26 +27,23 @@ class DiskNearlyFullError(SurroundingsError):
         )
 
 
-def write_probe(folder: Path) -> None:
+def write_probe(disk: Disk, folder: Path) -> None:
     """Write something durably and delete it; an OSError says why that cannot be done."""
-    make_folder(folder)
+    make_folder(disk, folder)
     probe = folder / _PROBE
     try:
-        handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            os.write(handle, bytes(_PROBED))
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        disk.write(probe, bytes(_PROBED))
+        disk.sync(probe)
     finally:
-        probe.unlink(missing_ok=True)
+        disk.remove(probe, missing_ok=True)
 
 
 class DiskSpace:
     """Keeps an eye on the room that is left on the disks of some folders."""
 
-    def __init__(self, folders: Iterable[Path], *, min_free: int | None) -> None:
+    def __init__(self, disk: Disk, folders: Iterable[Path], *, min_free: int | None) -> None:
         """`min_free` bytes must be free; None: a gigabyte, or one part in fifty of a disk that is small."""
+        self._disk = disk
         self._folders = tuple(folders)
         self._min_free = min_free
         self._short: set[Path] = set()
@@ -57,7 +52,7 @@ class DiskSpace:
     def require(self) -> None:
         for folder in self._folders:
             try:
-                found = shutil.disk_usage(folder)
+                found = self._disk.room(folder)
             except FileNotFoundError:
                 continue  # It is made when it is needed.
             needed = self._needed(found.total)
@@ -70,14 +65,15 @@ class DiskSpace:
         return min(_GIGABYTE, int(total * _SHARE)) if self._min_free is None else self._min_free
 
 
-def disk_checks(folders: Iterable[Path], *, min_free: int | None, written: Iterable[Path]) -> list[Check]:
+def disk_checks(disk: Disk, folders: Iterable[Path], *, min_free: int | None, written: Iterable[Path]) -> list[Check]:
     """Room on the disks of all folders, and whether some can be written to."""
 
     def write() -> None:
         for folder in written:
-            write_probe(folder)
+            write_probe(disk, folder)
 
-    return [Check(look=DiskSpace(folders, min_free=min_free).require, is_quick=True), Check(look=write, is_quick=False)]
+    room = DiskSpace(disk, folders, min_free=min_free)
+    return [Check(look=room.require, is_quick=True), Check(look=write, is_quick=False)]
 
 
 def _shown(size: int) -> str:

@@ -44,7 +44,7 @@ from freshtide.runtime.verdicts import surroundings_at_fault
 from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import Scheduler
 from freshtide.spark import LatestStreams
-from freshtide.world import Flag, Mailbox, Threads
+from freshtide.world import Disk, Flag, Mailbox, Threads
 
 _LONGEST_WAIT = 0.5
 _KEEP_COSTS_EVERY = 5.0
@@ -84,6 +84,7 @@ class Engine:
         clock: SystemClock,
         threads: Threads,
         trace: TraceWriter,
+        disk: Disk,
         mendings: Sequence[Mending],
     ) -> None:
         """`mendings` say what tables have lost: it is told, and those that can be are computed anew."""
@@ -120,7 +121,9 @@ class Engine:
             clock=clock,
             threads=threads,
         )
-        self._requests = RequestHandler(feeds, graph, catalog, register=self._arrivals.register, clock=clock.now)
+        self._requests = RequestHandler(
+            feeds, graph, catalog, register=self._arrivals.register, clock=clock.now, disk=disk
+        )
         self._backfills = Backfills(graph, catalog.requests, self._owed)
         self._timers: list[float] = []
         self._learnt: dict[str, CostModel] = {}

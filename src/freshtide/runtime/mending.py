@@ -8,6 +8,7 @@ from freshtide.catalog import Catalog
 from freshtide.core.errors import FreshtideError
 from freshtide.core.graph import TableGraph
 from freshtide.runs import Loss, require_files
+from freshtide.world import Disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,7 @@ class Mending:
     table: str | None
 
 
-def mending_of(loss: Loss, graph: TableGraph, catalog: Catalog) -> Mending:
+def mending_of(loss: Loss, graph: TableGraph, catalog: Catalog, disk: Disk) -> Mending:
     """How a loss is mended.
 
     A table is not put at risk for what belongs to it: where it is whole, and its files are not, it goes on as it is.
@@ -30,7 +31,7 @@ def mending_of(loss: Loss, graph: TableGraph, catalog: Catalog) -> Mending:
     if holding.is_own:
         return Mending(told=f"{has_lost}, and is computed anew.", table=holding.table)
     try:
-        require_files(graph[holding.table], catalog.files.loaded(holding.table))
+        require_files(disk, graph[holding.table], catalog.files.loaded(holding.table))
     except FreshtideError as error:
         way_out = f"Then `freshtide backfill {holding.table}` makes it anew."
         return Mending(told=f"{has_lost}. {error} {way_out}", table=None)

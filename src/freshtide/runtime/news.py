@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from freshtide.runs import Trouble, write_trouble
+from freshtide.world import Disk
 
 _logger = logging.getLogger(__name__)
 
@@ -14,8 +15,9 @@ _logger = logging.getLogger(__name__)
 class News:
     """Sentences for those who look on."""
 
-    def __init__(self, trouble: Path, *, log: Path) -> None:
+    def __init__(self, disk: Disk, trouble: Path, *, log: Path) -> None:
         """`trouble` is where other processes look for what the run waits for, `log` what holds the tracebacks."""
+        self._disk = disk
         self._log = log
         self._trouble = trouble
         self.listener: Callable[[str], None] | None = None
@@ -37,6 +39,6 @@ class News:
 
     def _leave(self, trouble: Trouble | None) -> None:
         try:
-            write_trouble(self._trouble, trouble)
+            write_trouble(self._disk, self._trouble, trouble)
         except OSError as error:
             _logger.warning("Other processes cannot be told: %s", error)

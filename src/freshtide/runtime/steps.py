@@ -113,7 +113,7 @@ class Steps:
         snapshot = self._store.table(table.name).snapshot
         record = snapshot.record if snapshot else None
         if command.rebuild:
-            return _plan_rebuild(feed, to_rebuild_from(table, self._catalog), record)
+            return _plan_rebuild(feed, to_rebuild_from(self._store.disk, table, self._catalog), record)
         most = self._suspects.most(table.name, _FILES_AT_ONCE)
         files = self._intact(table, command.upto, most)
         waiting = due(in_order(files), command.upto)
@@ -133,7 +133,7 @@ class Steps:
         """The next files to load as they stand; those that have changed since they were registered are put aside."""
         while True:
             files = self._catalog.files.pending_first(table.name, upto=upto, most=most)
-            standing = look_at(files, self._catalog)
+            standing = look_at(self._store.disk, files, self._catalog)
             if standing is not None:
                 self._absences.note(table.name, standing)
                 return standing
@@ -145,7 +145,7 @@ class Steps:
                 f"'{table.name}' cannot be rebuilt: the rows of '{feed.name}' came one by one and were not kept.",
                 way_out="It changes with the rows that come next.",
             )
-        files = tuple(to_rebuild_from(table, self._catalog))
+        files = tuple(to_rebuild_from(self._store.disk, table, self._catalog))
         return Merge(table=table, files=files, extra=self._extra(table), rebuild=True)
 
     def _to_take_in(self, table: Table, progress: Progress) -> list[FeedFile]:
@@ -165,7 +165,7 @@ class Steps:
                 progress.is_cut = True
                 return []
             most = min(self._suspects.most(table.name, _FILES_AT_ONCE), self._pieces.fitting(table.name, waiting))
-            standing = look_at(waiting[:most], self._catalog)
+            standing = look_at(self._store.disk, waiting[:most], self._catalog)
             if standing is not None:
                 self._absences.note(table.name, standing)
                 return list(takewhile(lambda file: file.state is not FileState.AWAY, standing))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from io import FileIO
 from pathlib import Path
 
 from freshtide.core.commands import Command
@@ -15,6 +14,7 @@ from freshtide.core.events import Event
 from freshtide.core.secrets import redacted
 from freshtide.runs import Reached, beginning_line, continuation_line, decision_line
 from freshtide.scheduling import Beginning, Reach
+from freshtide.world import Disk, OsDisk
 
 LARGEST = 64 * 1024 * 1024
 KEPT = 16
@@ -26,7 +26,16 @@ class TraceWriter:
     What the disk does not take waits in memory and goes before what comes next: no line is left out or torn.
     """
 
-    def __init__(self, path: Path, beginning: Beginning, *, largest: int = LARGEST, kept: int = KEPT) -> None:
+    def __init__(
+        self,
+        path: Path,
+        beginning: Beginning,
+        *,
+        largest: int = LARGEST,
+        kept: int = KEPT,
+        disk: Disk | None = None,
+    ) -> None:
+        self._disk = disk or OsDisk()
         self._path = path
         self._largest = largest
         self._kept = kept
@@ -34,9 +43,9 @@ class TraceWriter:
         self._unwritten = b""
         self.on_failure: Callable[[OSError], None] | None = None
         """Told when the disk does not take a line; without it that is raised."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = _opened(path)
-        _drop_torn_line(path)
+        self._disk.make_folders(path.parent)
+        self._file = self._disk.open_end(path)
+        _drop_torn_line(self._disk, path)
         self._append(beginning_line(beginning))
 
     def recording(self, reach: Reach) -> Reach:
@@ -80,30 +89,28 @@ class TraceWriter:
             self._unwritten = self._unwritten[written:]
 
     def _put_aside(self) -> None:
-        if self._path.exists():  # otherwise that is done, and the next one could not be begun
-            self._path.rename(self._path.with_suffix(f".{1 + max(_put_aside_before(self._path), default=0)}.jsonl"))
-        aside = _put_aside_before(self._path)
+        if self._disk.exists(self._path):  # otherwise that is done, and the next one could not be begun
+            number = 1 + max(self._put_aside_before(), default=0)
+            self._disk.rename(self._path, self._path.with_suffix(f".{number}.jsonl"))
+        aside = self._put_aside_before()
         for old in sorted(aside)[: -self._kept]:
-            aside[old].unlink()
-        begun = _opened(self._path)
+            self._disk.remove(aside[old])
+        begun = self._disk.open_end(self._path)
         self._file.close()
         self._file = begun
         self._append(continuation_line(aside[max(aside)].name))
 
-
-def _opened(path: Path) -> FileIO:
-    return path.open("ab", buffering=0)
-
-
-def _put_aside_before(path: Path) -> dict[int, Path]:
-    """The earlier files of a trace by number."""
-    named = re.compile(rf"{re.escape(path.stem)}\.(\d+)\.jsonl")
-    return {int(found[1]): other for other in path.parent.iterdir() if (found := named.fullmatch(other.name))}
+    def _put_aside_before(self) -> dict[int, Path]:
+        """The earlier files of the trace by number."""
+        folder, named = self._path.parent, re.compile(rf"{re.escape(self._path.stem)}\.(\d+)\.jsonl")
+        return {
+            int(found[1]): folder / found[0] for name in self._disk.names(folder) if (found := named.fullmatch(name))
+        }
 
 
-def _drop_torn_line(path: Path) -> None:
+def _drop_torn_line(disk: Disk, path: Path) -> None:
     """A run that was killed may have left half a line: it belongs to no decision that was carried out."""
-    with path.open("r+b") as file:
+    with disk.open(path) as file:
         end = file.seek(0, 2)
         step = 4096
         keep = end
@@ -115,5 +122,5 @@ def _drop_torn_line(path: Path) -> None:
                 keep = start + newline + 1
                 break
             keep = start
-        if keep < end:
-            file.truncate(keep)
+    if keep < end:
+        disk.truncate(path, keep)

@@ -7,14 +7,13 @@ cheap; where its last change may be younger than its inspection, it is hashed.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FeedFile
 from freshtide.runs import CHANGED_BEFORE_LOADING
+from freshtide.world import Disk, sha256_of
 
 # Clocks of file systems tick; a change may bear a time that is a little older than it is.
 _TICK = 0.05
@@ -49,9 +48,9 @@ class _Look:
     inode: int
 
     @classmethod
-    def at(cls, path: str) -> _Look | None:
+    def at(cls, disk: Disk, path: str) -> _Look | None:
         try:
-            found = Path(path).stat()
+            found = disk.look(path)
         except OSError:
             return None
         return cls(size=found.st_size, modified_ns=found.st_mtime_ns, changed_ns=found.st_ctime_ns, inode=found.st_ino)
@@ -62,33 +61,32 @@ class _Look:
         return is_older and (self.size, self.modified_ns) == (file.size, file.modified_ns)
 
 
-def watched(files: Sequence[FeedFile]) -> Callable[[], None]:
+def watched(disk: Disk, files: Sequence[FeedFile]) -> Callable[[], None]:
     """Look at files that are about to be read; what is returned looks again.
 
     Both raise where the content is not what was registered. A file that is away is left to whoever reads it.
     """
-    before = {file: _Look.at(file.path) for file in files}
+    before = {file: _Look.at(disk, file.path) for file in files}
     doubted = [file for file, seen in before.items() if seen is not None and not seen.is_what_arrived(file)]
-    _require_content(doubted)
+    _require_content(disk, doubted)
 
     def unchanged() -> None:
-        touched = [file for file, seen in before.items() if _Look.at(file.path) != seen]
-        _require_content(touched)
+        touched = [file for file, seen in before.items() if _Look.at(disk, file.path) != seen]
+        _require_content(disk, touched)
         if touched:
             raise TouchedFilesError(touched)
 
     return unchanged
 
 
-def _require_content(files: Sequence[FeedFile]) -> None:
-    changed = [file for file in files if _hash(file.path) not in (file.sha256, None)]
+def _require_content(disk: Disk, files: Sequence[FeedFile]) -> None:
+    changed = [file for file in files if _hash(disk, file.path) not in (file.sha256, None)]
     if changed:
         raise ChangedFilesError(changed)
 
 
-def _hash(path: str) -> str | None:
+def _hash(disk: Disk, path: str) -> str | None:
     try:
-        with Path(path).open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
+        return sha256_of(disk, path)
     except OSError:
         return None

@@ -9,7 +9,6 @@ ledger where its oldest entries have been removed. Nothing here knows what an up
 from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.changes import Change
 from freshtide.storage.compaction import compact
-from freshtide.storage.durability import make_folder, sync_files, sync_names, sync_tree
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
 from freshtide.storage.history import History
 from freshtide.storage.jointcommits import Commit, FilesCommit, FolderCommit, TableCommit
@@ -62,12 +61,8 @@ __all__ = [
     "is_unfinished",
     "key_column",
     "land",
-    "make_folder",
     "next_number",
     "places",
     "stored_rows",
-    "sync_files",
-    "sync_names",
-    "sync_tree",
     "youngest",
 ]

@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from freshtide.world import Disk, names_in
+
 METADATA_KEY = "freshtide"
 _ENTRY = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
@@ -48,14 +50,10 @@ class Listing:
         return kept == list(range(version, version + len(kept)))
 
 
-def listing(folder: Path) -> Listing:
+def listing(disk: Disk, folder: Path) -> Listing:
     """Look at the whole folder: takes as long as there are entries, so nobody does it for each commit."""
     entries, checkpoints = [], []
-    try:
-        names = [path.name for path in log_folder(folder).iterdir()]
-    except FileNotFoundError:
-        names = []
-    for name in names:
+    for name in names_in(disk, log_folder(folder)):
         if found := _ENTRY.fullmatch(name):
             entries.append(int(found[1]))
         elif found := _CHECKPOINT.fullmatch(name):
@@ -63,48 +61,48 @@ def listing(folder: Path) -> Listing:
     return Listing(entries=tuple(sorted(entries)), checkpoints=tuple(sorted(checkpoints)))
 
 
-def metadata(folder: Path, version: int) -> dict[str, Any]:
+def metadata(disk: Disk, folder: Path, version: int) -> dict[str, Any]:
     """What an entry of ours says about itself: an update its `number`, a rollback the number it goes `back_to`."""
-    for action in _parsed(commit_path(folder, version).read_text(encoding="utf-8")):
+    for action in _parsed(disk.read(commit_path(folder, version)).decode()):
         said: dict[str, Any] | None = action.get("commitInfo", {}).get(METADATA_KEY)
         if said is not None:
             return said
     return {}
 
 
-def drop_torn_tail(folder: Path) -> None:
+def drop_torn_tail(disk: Disk, folder: Path) -> None:
     """Remove entries at the end of the log that a crash left empty or half written.
 
     An entry is reported only when it is on disk, so whatever is torn was never promised to anybody. delta-rs would open
     such a table silently without the data.
     """
-    for version in reversed(listing(folder).entries):
+    for version in reversed(listing(disk, folder).entries):
         path = commit_path(folder, version)
-        if _is_whole(path):
+        if _is_whole(disk, path):
             return
-        path.unlink()
+        disk.remove(path)
 
 
-def newest_whole(folder: Path) -> int | None:
+def newest_whole(disk: Disk, folder: Path) -> int | None:
     """The newest version that a crash has not torn."""
-    found = reversed(listing(folder).entries)
-    return next((version for version in found if _is_whole(commit_path(folder, version))), None)
+    found = reversed(listing(disk, folder).entries)
+    return next((version for version in found if _is_whole(disk, commit_path(folder, version))), None)
 
 
-def without_checkpoints(folder: Path) -> Iterator[None]:
+def without_checkpoints(disk: Disk, folder: Path) -> Iterator[None]:
     """Drop checkpoints, more of them at each step, for as long as the log is whole without them.
 
     First those that cannot be read, then the newest ones: one may be wrong in a way that only shows when it is used.
     """
-    found = listing(folder)
-    readable = [version for version in found.checkpoints if _is_readable(checkpoint_path(folder, version))]
+    found = listing(disk, folder)
+    readable = [version for version in found.checkpoints if _is_readable(disk, checkpoint_path(folder, version))]
     for start in (*reversed(readable), -1):
         if not found.is_whole_from(start + 1):
             return
-        checkpoint_hint(folder).unlink(missing_ok=True)
+        disk.remove(checkpoint_hint(folder), missing_ok=True)
         for version in found.checkpoints:
             if version > start or version not in readable:
-                checkpoint_path(folder, version).unlink(missing_ok=True)
+                disk.remove(checkpoint_path(folder, version), missing_ok=True)
         yield
 
 
@@ -115,23 +113,26 @@ def missing_entry(found: Listing) -> int | None:
     return next((version for version in range(first, max(found.entries, default=0)) if version not in there), None)
 
 
-def torn_entry(folder: Path, found: Listing) -> int | None:
+def torn_entry(disk: Disk, folder: Path, found: Listing) -> int | None:
     """An entry that is not whole although a later one is, and no checkpoint stands for it.
 
     Engines read such a log without what the entry had said, and do not tell.
     """
     first = max(found.checkpoints, default=-1) + 1
     try:
-        whole = {version: _is_whole(commit_path(folder, version)) for version in found.entries if version >= first}
+        whole = {
+            version: _is_whole(disk, commit_path(folder, version)) for version in found.entries if version >= first
+        }
     except FileNotFoundError:
         return None  # Whoever runs the warehouse is mending the end of the log in this moment.
     newest = max((version for version, is_whole in whole.items() if is_whole), default=first)
     return next((version for version in range(first, newest) if not whole.get(version, True)), None)
 
 
-def _is_readable(checkpoint: Path) -> bool:
+def _is_readable(disk: Disk, checkpoint: Path) -> bool:
     try:
-        pq.ParquetFile(checkpoint).read()
+        with disk.open(checkpoint) as file:
+            pq.ParquetFile(file).read()
     except pa.ArrowInvalid:
         return False
     except OSError as error:
@@ -142,8 +143,8 @@ def _is_readable(checkpoint: Path) -> bool:
     return True
 
 
-def _is_whole(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8", errors="replace")
+def _is_whole(disk: Disk, path: Path) -> bool:
+    text = disk.read(path).decode(errors="replace")
     if not text.strip():
         return False
     try:

@@ -8,7 +8,6 @@ the time that it takes does not depend on how many there are: no folder is liste
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,9 +17,9 @@ from urllib.parse import quote
 
 from freshtide.crashpoints import reach
 from freshtide.storage.deltalog import METADATA_KEY, commit_path, log_folder
-from freshtide.storage.durability import make_folder, sync_content, sync_names
 from freshtide.storage.records import Writer
 from freshtide.storage.snapshots import DataFile
+from freshtide.world import Disk, make_folder, names_in
 
 _APPLICATION = "freshtide"
 # How the names of entries begin that are not in the log yet, or never will be.
@@ -79,30 +78,32 @@ class Entry:
         }
 
 
-def publish(folder: Path, version: int, entry: Entry) -> None:
+def publish(disk: Disk, folder: Path, version: int, entry: Entry) -> None:
     """Make an entry a version of a log, whole and for good; FileExistsError: another one is that version."""
     target = commit_path(folder, version)
     if version == 0:
-        _begin_log(folder)
+        _begin_log(disk, folder)
     hidden = target.with_name(f"{_UNPUBLISHED}{target.stem}-{uuid.uuid4().hex}")
     try:
-        hidden.write_bytes(entry.content())
-        sync_content(hidden)
-        os.link(hidden, target)
+        disk.write(hidden, entry.content())
+        disk.sync(hidden)
+        disk.link(hidden, target)
     finally:
-        hidden.unlink(missing_ok=True)
+        disk.remove(hidden, missing_ok=True)
     reach("log-entry")
-    sync_names(target.parent)
+    disk.sync(target.parent)
 
 
-def discard_unpublished(folder: Path) -> None:
+def discard_unpublished(disk: Disk, folder: Path) -> None:
     """Throw away the entries that a crash kept from getting into the log."""
-    for path in log_folder(folder).glob(f"{_UNPUBLISHED}*"):
-        path.unlink()
+    log = log_folder(folder)
+    for name in names_in(disk, log):
+        if name.startswith(_UNPUBLISHED):
+            disk.remove(log / name)
 
 
-def _begin_log(folder: Path) -> None:
+def _begin_log(disk: Disk, folder: Path) -> None:
     """Spark may have made the table's folder, and the one of all tables may be new: their names are to last as well."""
-    make_folder(log_folder(folder))
+    make_folder(disk, log_folder(folder))
     for above in (folder, *folder.parents[:2]):
-        sync_names(above)
+        disk.sync(above)

@@ -10,22 +10,24 @@ from freshtide.storage import deltalog
 from freshtide.storage.errors import StorageError
 from freshtide.storage.ledger import Ledger, loaded_files, read_ledger
 from freshtide.storage.records import LoadedFile, UpdateRecord, writer_of
+from freshtide.world import Disk
 
 
 class History:
     """The updates of one table up to a version; those that were rolled back have never been."""
 
-    def __init__(self, folder: Path, version: int) -> None:
+    def __init__(self, disk: Disk, folder: Path, version: int) -> None:
+        self._disk = disk
         self._folder = folder
         self._version = version
 
     def before(self) -> Ledger:
         """The sum of the updates that are gone from the log."""
-        return read_ledger(self._folder)
+        return read_ledger(self._disk, self._folder)
 
     def loaded_before(self) -> Iterator[tuple[int, LoadedFile]]:
         """(number, file) of all that was loaded by the updates that are gone from the log, since a rebuild."""
-        return loaded_files(self._folder)
+        return loaded_files(self._disk, self._folder)
 
     def newest_first(self) -> Iterator[tuple[int, UpdateRecord]]:
         """(version, record) of those that are in the log."""
@@ -83,7 +85,7 @@ class History:
 
     def _said(self, version: int) -> dict[str, Any]:
         try:
-            return deltalog.metadata(self._folder, version)
+            return deltalog.metadata(self._disk, self._folder, version)
         except FileNotFoundError:
             raise BrokenLogError(self._folder, version, "missing") from None
 

@@ -9,7 +9,6 @@ not matter: whoever takes a file away that has landed has had it.
 from __future__ import annotations
 
 import base64
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -17,10 +16,10 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 
 from freshtide.storage.changes import Change
-from freshtide.storage.durability import make_folder, sync_names
 from freshtide.storage.records import UpdateRecord
 from freshtide.storage.snapshots import DataFile
 from freshtide.storage.store import Store
+from freshtide.world import make_folder
 
 
 class Commit(Protocol):
@@ -36,7 +35,7 @@ class Commit(Protocol):
         """Make it visible, unless that has been done."""
         ...
 
-    def tidy(self) -> None:
+    def tidy(self, store: Store) -> None:
         """All targets are there: drop what was needed to get there."""
         ...
 
@@ -59,7 +58,7 @@ class TableCommit:
     def carry_out(self, store: Store) -> None:
         store.table(self.table).commit(self.change)
 
-    def tidy(self) -> None:
+    def tidy(self, store: Store) -> None:
         """A table keeps its old files for as long as its versions are kept."""
 
     def mend(self, store: Store) -> None:
@@ -106,18 +105,18 @@ class FolderCommit:
 
     def carry_out(self, store: Store) -> None:
         store.authority.require()
-        prepared, target, before = map(Path, (self.prepared, self.target, self.before))
-        if prepared.exists():
-            if target.exists():
+        disk, target = store.disk, Path(self.target)
+        if disk.exists(self.prepared):
+            if disk.exists(target):
                 # Only an empty folder can be replaced by a move; what was there before is not needed any more.
-                shutil.rmtree(before, ignore_errors=True)
-                target.rename(before)
-            prepared.rename(target)
-        if target.parent.exists():
-            sync_names(target.parent)
+                disk.remove_tree(self.before)
+                disk.rename(target, self.before)
+            disk.rename(self.prepared, target)
+        if disk.exists(target.parent):
+            disk.sync(target.parent)
 
-    def tidy(self) -> None:
-        shutil.rmtree(self.before, ignore_errors=True)
+    def tidy(self, store: Store) -> None:
+        store.disk.remove_tree(self.before)
 
     def mend(self, store: Store) -> None:
         """A folder is moved at once or not at all."""
@@ -144,16 +143,16 @@ class FilesCommit:
 
     def carry_out(self, store: Store) -> None:
         store.authority.require()
-        target = Path(self.target)
-        make_folder(target)
+        disk, target = store.disk, Path(self.target)
+        make_folder(disk, target)
         for name in self.names:
             staged = Path(self.prepared) / name
-            if staged.exists():
-                staged.rename(target / name)
-        sync_names(target)
+            if disk.exists(staged):
+                disk.rename(staged, target / name)
+        disk.sync(target)
 
-    def tidy(self) -> None:
-        shutil.rmtree(self.prepared, ignore_errors=True)
+    def tidy(self, store: Store) -> None:
+        store.disk.remove_tree(self.prepared)
 
     def mend(self, store: Store) -> None:
         """Files are moved one by one, each at once or not at all."""

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.crashpoints import reach
-from freshtide.storage.durability import sync_files, sync_names
 from freshtide.storage.jointcommits import KINDS, Commit
 from freshtide.storage.store import Store
+from freshtide.world import Disk, sync_files
 
 _JOURNAL = "journal.json"
 
@@ -41,36 +41,36 @@ def commit_together(folder: Path, commits: Sequence[Commit], store: Store) -> No
     """Carry out all commits or none; the journal is kept in the folder meanwhile."""
     for commit in commits:
         commit.check(store)
-    write_journal(folder, commits)
+    write_journal(store.disk, folder, commits)
     reach("flow-journal")
     _carry_out(folder, commits, store)
 
 
-def is_unfinished(folder: Path) -> bool:
+def is_unfinished(folder: Path, store: Store) -> bool:
     """Whether there is a journal that has still to be finished."""
-    return (folder / _JOURNAL).exists()
+    return store.disk.exists(folder / _JOURNAL)
 
 
 def finish_interrupted(folders: Iterable[Path], store: Store) -> None:
     """Finish what was decided and has not landed yet, as far as it is known."""
     for folder in folders:
-        if is_unfinished(folder):
-            commits = _read_journal(folder)
+        if is_unfinished(folder, store):
+            commits = _read_journal(store.disk, folder)
             _carry_out(folder, commits, store, again=True)
 
 
-def write_journal(folder: Path, commits: Sequence[Commit]) -> None:
+def write_journal(disk: Disk, folder: Path, commits: Sequence[Commit]) -> None:
     """Decide that it will be done, whatever happens to this process."""
     whole = folder / _JOURNAL
     partial = whole.with_suffix(".partial")
-    partial.write_text(json.dumps([{"kind": commit.kind, **commit.as_json()} for commit in commits]))
-    sync_files([partial])
-    partial.rename(whole)
-    sync_names(folder)
+    disk.write(partial, json.dumps([{"kind": commit.kind, **commit.as_json()} for commit in commits]).encode())
+    sync_files(disk, [partial])
+    disk.rename(partial, whole)
+    disk.sync(folder)
 
 
-def _read_journal(folder: Path) -> list[Commit]:
-    listed = json.loads((folder / _JOURNAL).read_text())
+def _read_journal(disk: Disk, folder: Path) -> list[Commit]:
+    listed = json.loads(disk.read(folder / _JOURNAL))
     return [KINDS[each.pop("kind")].from_json(each) for each in listed]
 
 
@@ -82,11 +82,11 @@ def _carry_out(folder: Path, commits: Sequence[Commit], store: Store, *, again: 
             commit.carry_out(store)
             reach("flow-committed")
         reach("flow-landed")
-        (folder / _JOURNAL).unlink()
-        sync_names(folder)
+        store.disk.remove(folder / _JOURNAL)
+        store.disk.sync(folder)
     except LeaseLostError:
         raise
     except Exception as error:
         raise UnfinishedFlowError(folder.name, f"{error}") from error
     for commit in commits:
-        commit.tidy()
+        commit.tidy(store)

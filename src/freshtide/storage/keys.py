@@ -72,7 +72,8 @@ class KeyIndex:
         known = self._known.get(file.path)
         if known is None:
             columns = [*self._key, self._time_column]
-            rows = pq.ParquetFile(snapshot.folder / file.path).read(columns=columns)
+            with snapshot.disk.open(snapshot.folder / file.path) as stream:
+                rows = pq.ParquetFile(stream).read(columns=columns)
             known = FileKeys(keys=key_column(rows, self._key), times=instants(rows.column(self._time_column)))
         return known
 

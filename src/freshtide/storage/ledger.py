@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from freshtide.storage.durability import make_folder, sync_content, sync_names
 from freshtide.storage.records import LoadedFile, UpdateKind, UpdateRecord
+from freshtide.world import Disk, make_folder, names_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,27 +57,27 @@ class Ledger:
         return next((revised for after, revised in self.revisions if after > number), None)
 
 
-def read_ledger(folder: Path) -> Ledger:
+def read_ledger(disk: Disk, folder: Path) -> Ledger:
     """The sum of what has been removed from the log; of nothing, as a rule."""
-    last = max(_parts(folder), default=None)
-    return Ledger() if last is None else _ledger(_read(last))
+    last = max(_parts(disk, folder), default=None)
+    return Ledger() if last is None else _ledger(_read(disk, last))
 
 
-def loaded_files(folder: Path) -> Iterator[tuple[int, LoadedFile]]:
+def loaded_files(disk: Disk, folder: Path) -> Iterator[tuple[int, LoadedFile]]:
     """(number of the update, file) of all that was loaded by updates which are gone from the log, since a rebuild."""
-    contents = [_read(path) for path in sorted(_parts(folder))]
+    contents = [_read(disk, path) for path in sorted(_parts(disk, folder))]
     rebuilt = [place for place, content in enumerate(contents) if content["rebuilt"]]
     for content in contents[rebuilt[-1] if rebuilt else 0 :]:
         for number, *file in content["files"]:
             yield number, LoadedFile.from_metadata(file)
 
 
-def extend(folder: Path, records: Iterable[tuple[int, UpdateRecord]], *, upto: int) -> None:
+def extend(disk: Disk, folder: Path, records: Iterable[tuple[int, UpdateRecord]], *, upto: int) -> None:
     """Add updates to the ledger, which then stands for all entries up to a version; on disk when this returns.
 
     Where it does already, because entries could not be removed the last time, it stays as it is.
     """
-    ledger, rebuilt = read_ledger(folder), False
+    ledger, rebuilt = read_ledger(disk, folder), False
     files: list[list[Any]] = []
     if upto <= ledger.version:
         return
@@ -98,12 +98,12 @@ def extend(folder: Path, records: Iterable[tuple[int, UpdateRecord]], *, upto: i
         "files": files,
     }
     place = _place(folder)
-    make_folder(place)
+    make_folder(disk, place)
     partial = place / "partial"
-    partial.write_text(json.dumps(content), encoding="utf-8")
-    sync_content(partial)
-    partial.rename(place / f"{upto:020d}.json")
-    sync_names(place)
+    disk.write(partial, json.dumps(content).encode())
+    disk.sync(partial)
+    disk.rename(partial, place / f"{upto:020d}.json")
+    disk.sync(place)
 
 
 def _place(folder: Path) -> Path:
@@ -111,12 +111,13 @@ def _place(folder: Path) -> Path:
     return folder / "_ledger"
 
 
-def _parts(folder: Path) -> list[Path]:
-    return list(_place(folder).glob("*.json"))
+def _parts(disk: Disk, folder: Path) -> list[Path]:
+    place = _place(folder)
+    return [place / name for name in names_in(disk, place) if name.endswith(".json")]
 
 
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+def _read(disk: Disk, path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(disk.read(path))
     return content
 
 

@@ -10,26 +10,27 @@ from deltalake.exceptions import DeltaError
 from freshtide.storage import deltalog
 from freshtide.storage.errors import DiskError, StorageError
 from freshtide.storage.history import WAY_OUT, BrokenLogError
+from freshtide.world import Disk
 
 _UNREADABLE_FEATURES = ("delta.enableDeletionVectors", "delta.columnMapping.mode")
 # How delta-rs, which is written in Rust, ends a message of the operating system; 2 is a file that is not there.
 _SYSTEM_ERROR, _NOT_THERE = "(os error ", "(os error 2)"
 
 
-def open_newest(folder: Path) -> DeltaTable | None:
+def open_newest(disk: Disk, folder: Path) -> DeltaTable | None:
     """The table as far as its log is whole; None: there is none. All that is ever changed is a bad checkpoint."""
-    found = deltalog.listing(folder)
+    found = deltalog.listing(disk, folder)
     if not found.entries:
         return None
     try:
         handle = DeltaTable(folder)
     except (DeltaError, OSError) as error:
         _require_disk(folder, error)
-        mended = _open_without_checkpoints(folder)
+        mended = _open_without_checkpoints(disk, folder)
         if mended is None:
             return None
         handle = mended
-    _require_whole(folder, found)
+    _require_whole(disk, folder, found)
     _refuse_foreign_features(folder, handle)
     return handle
 
@@ -45,28 +46,28 @@ def open_version(folder: Path, version: int) -> DeltaTable:
         ) from error
 
 
-def _open_without_checkpoints(folder: Path) -> DeltaTable | None:
-    version = deltalog.newest_whole(folder)
+def _open_without_checkpoints(disk: Disk, folder: Path) -> DeltaTable | None:
+    version = deltalog.newest_whole(disk, folder)
     if version is None:
         return None
     failure: StorageError | None = None
-    for _ in deltalog.without_checkpoints(folder):
+    for _ in deltalog.without_checkpoints(disk, folder):
         try:
             return open_version(folder, version)
         except StorageError as error:
             failure = error
-    _require_whole(folder, deltalog.listing(folder))
+    _require_whole(disk, folder, deltalog.listing(disk, folder))
     raise failure or StorageError(
         f"The table '{folder.name}' in {folder} cannot be opened: no checkpoint of its log can be read.",
         way_out=WAY_OUT.format(folder=folder),
     )
 
 
-def _require_whole(folder: Path, found: deltalog.Listing) -> None:
+def _require_whole(disk: Disk, folder: Path, found: deltalog.Listing) -> None:
     """Refuse a log of which a part in the middle is gone. What is torn at its end was never promised to anybody."""
     if (missing := deltalog.missing_entry(found)) is not None:
         raise BrokenLogError(folder, missing, "missing")
-    if (torn := deltalog.torn_entry(folder, found)) is not None:
+    if (torn := deltalog.torn_entry(disk, folder, found)) is not None:
         raise BrokenLogError(folder, torn, "damaged")
 
 

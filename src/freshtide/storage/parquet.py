@@ -5,34 +5,35 @@ Until a commit names them they are invisible to every reader.
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from freshtide.crashpoints import reach
-from freshtide.storage.durability import make_folder, sync_files
 from freshtide.storage.snapshots import DataFile
 from freshtide.storage.values import by_partition, folder_of, require_storable_times, value_of
+from freshtide.world import Disk, files_below, make_folder, sync_files
 
 
 def write_arrow(
-    folder: Path, rows: pa.Table, *, number: int, partition_by: tuple[str, ...], time_column: str | None
+    disk: Disk, folder: Path, rows: pa.Table, *, number: int, partition_by: tuple[str, ...], time_column: str | None
 ) -> list[DataFile]:
     """Write the rows, one file per partition; no rows, no file. UnstorableError for values that no table can hold."""
     require_storable_times(rows)
     written = [
-        write_part(folder, part, number=number, partition_values=values, time_column=time_column)
+        write_part(disk, folder, part, number=number, partition_values=values, time_column=time_column)
         for values, part in by_partition(rows, partition_by)
     ]
-    sync_files((folder / file.path for file in written), under=folder)
+    sync_files(disk, (folder / file.path for file in written), under=folder)
     return written
 
 
 def write_part(
+    disk: Disk,
     folder: Path,
     rows: pa.Table,
     *,
@@ -43,9 +44,16 @@ def write_part(
     """Write rows of one partition, without its partition columns, as one file."""
     relative = folder_of(partition_values) + _file_name(number)
     path = folder / relative
-    make_folder(path.parent)
-    pq.write_table(rows, path, compression="zstd")
-    return DataFile.describe(folder, relative, partition_values=partition_values, time_column=time_column)
+    make_folder(disk, path.parent)
+    content = pa.BufferOutputStream()
+    pq.write_table(rows, content, compression="zstd")
+    try:
+        disk.write(path, content.getvalue())
+    except OSError:
+        with suppress(OSError):
+            disk.remove(path, missing_ok=True)  # What is not whole is of no use, and takes room.
+        raise
+    return DataFile.describe(disk, folder, relative, partition_values=partition_values, time_column=time_column)
 
 
 def staging_root(folder: Path) -> Path:
@@ -59,31 +67,31 @@ def staging_folder(folder: Path, number: int) -> Path:
 
 
 def adopt_staged(
-    folder: Path, staging: Path, *, number: int, partition_by: tuple[str, ...], time_column: str | None
+    disk: Disk, folder: Path, staging: Path, *, number: int, partition_by: tuple[str, ...], time_column: str | None
 ) -> list[DataFile]:
     """Move the Parquet files that Spark wrote to their place under the table's folder."""
     reach("staged")
     adopted = []
-    for source in sorted(staging.rglob("*.parquet")):
+    for source in sorted(files_below(disk, staging, suffix=".parquet")):
         parts = source.relative_to(staging).parts[:-1]
         values = dict(zip(partition_by, (value_of(part) for part in parts), strict=True))
         relative = "".join(f"{part}/" for part in parts) + _file_name(number)
         target = folder / relative
-        make_folder(target.parent)
-        source.rename(target)
-        file = DataFile.describe(folder, relative, partition_values=values, time_column=time_column)
+        make_folder(disk, target.parent)
+        disk.rename(source, target)
+        file = DataFile.describe(disk, folder, relative, partition_values=values, time_column=time_column)
         if file.rows:
             adopted.append(file)
         else:
-            target.unlink()
-    sync_files((folder / file.path for file in adopted), under=folder)
-    shutil.rmtree(staging, ignore_errors=True)
+            disk.remove(target)
+    sync_files(disk, (folder / file.path for file in adopted), under=folder)
+    disk.remove_tree(staging)
     return adopted
 
 
-def discard_staged(folder: Path) -> None:
+def discard_staged(disk: Disk, folder: Path) -> None:
     """Throw away what earlier processes left staged."""
-    shutil.rmtree(staging_root(folder), ignore_errors=True)
+    disk.remove_tree(staging_root(folder))
 
 
 def _file_name(number: int) -> str:

@@ -17,8 +17,13 @@ def stored_rows(snapshot: Snapshot, files: tuple[DataFile, ...], *, columns: Seq
     if columns is not None:
         wanted = [field for field in wanted if field.name in columns]
     schema = nullable(pa.schema(wanted))
-    parts = [pq.ParquetFile(path).read(columns=columns) for path in snapshot.paths(files)]
+    parts = [_read(snapshot, file, columns) for file in files]
     return pa.concat_tables([aligned(part, schema) for part in parts]) if parts else schema.empty_table()
+
+
+def _read(snapshot: Snapshot, file: DataFile, columns: Sequence[str] | None) -> pa.Table:
+    with snapshot.disk.open(snapshot.folder / file.path) as stream:
+        return pq.ParquetFile(stream).read(columns=columns)
 
 
 def aligned(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from freshtide.storage.declarations import Declaration
 from freshtide.storage.records import UpdateRecord
 from freshtide.storage.statistics import delta_statistics, parse_time_bound, time_bounds
+from freshtide.world import Disk
 
 _OURS = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
 
@@ -34,6 +35,7 @@ class DataFile:
     @classmethod
     def describe(
         cls,
+        disk: Disk,
         folder: Path,
         relative: str,
         *,
@@ -42,8 +44,8 @@ class DataFile:
     ) -> DataFile:
         """Read the footer of a file that has just been written."""
         path = folder / relative
-        footer = pq.read_metadata(path)
-        found = path.stat()
+        with disk.open(path) as file:
+            footer, found = pq.read_metadata(file), file.look()
         if time_column is not None and time_column in partition_values:
             low = high = parse_time_bound(partition_values[time_column], upper=False)
         else:
@@ -76,6 +78,7 @@ class DataFile:
 class Snapshot:
     """One version of a table, with the update that it is the result of."""
 
+    disk: Disk = field(repr=False, compare=False)
     folder: Path
     version: int
     schema: pa.Schema
@@ -110,12 +113,15 @@ class Snapshot:
 
     def lost(self) -> tuple[DataFile, ...]:
         """The files that are not on disk as the log says: away, or of another size."""
-        return tuple(file for file in self.files if _size(self.folder / file.path) != file.size)
+        return tuple(file for file in self.files if _size(self.disk, self.folder / file.path) != file.size)
 
     def rows_on_disk(self) -> int:
         """The rows that can be read, as the files that are there say themselves."""
-        paths = (Path(path) for path in self.paths(self.files))
-        return sum(_rows(path) for path in paths if path.exists())
+        return sum(_rows(self.disk, path) for path in self.paths(self.files) if self.disk.exists(path))
+
+    def is_whole(self) -> bool:
+        """Whether all its files are still there."""
+        return all(self.disk.exists(path) for path in self.paths(self.files))
 
     def between(self, since: int | None, before: int | None) -> tuple[DataFile, ...]:
         """The files that may hold rows stamped in [since, before)."""
@@ -125,15 +131,16 @@ class Snapshot:
         return [str(self.folder / file.path) for file in files]
 
 
-def _size(path: Path) -> int | None:
+def _size(disk: Disk, path: Path) -> int | None:
     try:
-        return path.stat().st_size
+        return disk.look(path).st_size
     except FileNotFoundError:
         return None
 
 
-def _rows(path: Path) -> int:
+def _rows(disk: Disk, path: str) -> int:
     try:
-        return int(pq.read_metadata(path).num_rows)
+        with disk.open(path) as file:
+            return int(pq.read_metadata(file).num_rows)
     except pa.ArrowInvalid:
         return 0  # It is there and is none.

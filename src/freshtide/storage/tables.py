@@ -22,7 +22,6 @@ from freshtide.storage.actions import data_files
 from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.changes import Change, schema_after
 from freshtide.storage.declarations import Declaration
-from freshtide.storage.durability import sync_files, sync_names
 from freshtide.storage.entries import discard_unpublished, publish
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError
 from freshtide.storage.history import History
@@ -31,6 +30,7 @@ from freshtide.storage.opening import open_newest, open_version
 from freshtide.storage.records import UpdateRecord, Writer
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.transitions import Transition, fenced, restored, rewritten, updated
+from freshtide.world import Disk, OsDisk, sync_files
 
 _RECENT_SNAPSHOTS = 64
 _CHECKPOINT_EVERY = 32
@@ -42,7 +42,8 @@ _SWEEP_EVERY = 256
 class StoredTable:
     """A Delta table with one writer, and readers that pin snapshots."""
 
-    def __init__(self, folder: Path, *, time_column: str | None) -> None:
+    def __init__(self, folder: Path, *, time_column: str | None, disk: Disk | None = None) -> None:
+        self.disk = disk or OsDisk()
         self.folder = folder
         self.name = folder.name
         self.time_column = time_column
@@ -69,10 +70,10 @@ class StoredTable:
 
     def recover(self) -> Snapshot | None:
         """Mend what a crash may have torn, then read the log. Only for the process that runs the warehouse."""
-        with self._disk():
-            parquet.discard_staged(self.folder)
-            discard_unpublished(self.folder)
-            deltalog.drop_torn_tail(self.folder)
+        with self._blaming_disk():
+            parquet.discard_staged(self.disk, self.folder)
+            discard_unpublished(self.disk, self.folder)
+            deltalog.drop_torn_tail(self.disk, self.folder)
         reach("recovery")
         self._is_unknown = True
         current = self.snapshot
@@ -82,13 +83,13 @@ class StoredTable:
 
     def open(self) -> Snapshot | None:
         """Read the log as far as it is whole; all that is ever changed on disk is an unreadable checkpoint."""
-        with self._disk():
-            handle = open_newest(self.folder)
+        with self._blaming_disk():
+            handle = open_newest(self.disk, self.folder)
             if handle is None:
                 self._current = None
                 return None
             current = self._snapshot_of(handle)
-            found = deltalog.listing(self.folder)
+            found = deltalog.listing(self.disk, self.folder)
         self._epoch = self._history(current).epoch() if current.version > self._recovered else 0
         self._log_length, self._checkpointed = len(found.entries), max(found.checkpoints, default=0)
         self._swept = current.version
@@ -122,7 +123,7 @@ class StoredTable:
         for version, record in found:
             if record.number == number:
                 snapshot = self._snapshot_of(open_version(self.folder, version), record)
-                return snapshot if all(path.exists() for path in map(Path, snapshot.paths(snapshot.files))) else None
+                return snapshot if snapshot.is_whole() else None
         return None
 
     def as_of(self, freshness: int) -> Snapshot | None:
@@ -132,25 +133,26 @@ class StoredTable:
     def write(self, rows: pa.Table, *, number: int, partition_by: tuple[str, ...] = ()) -> list[DataFile]:
         """Write rows as Parquet, ready to be committed."""
         return parquet.write_arrow(
-            self.folder, rows, number=number, partition_by=partition_by, time_column=self.time_column
+            self.disk, self.folder, rows, number=number, partition_by=partition_by, time_column=self.time_column
         )
 
     def write_part(self, rows: pa.Table, *, number: int, partition_values: Mapping[str, str | None]) -> DataFile:
         """Write rows of one partition as one durable file, ready to be committed."""
         file = parquet.write_part(
+            self.disk,
             self.folder,
             rows,
             number=number,
             partition_values=partition_values,
             time_column=self.time_column,
         )
-        sync_files([self.folder / file.path], under=self.folder)
+        sync_files(self.disk, [self.folder / file.path], under=self.folder)
         return file
 
     def discard(self, files: Iterable[DataFile]) -> None:
         """Delete files that were written and will not be committed."""
         for file in files:
-            (self.folder / file.path).unlink(missing_ok=True)
+            self.disk.remove(self.folder / file.path, missing_ok=True)
 
     def staging(self, number: int) -> Path:
         return parquet.staging_folder(self.folder, number)
@@ -158,7 +160,7 @@ class StoredTable:
     def adopt(self, staging: Path, *, number: int, partition_by: tuple[str, ...] = ()) -> list[DataFile]:
         """Take over the Parquet files that Spark wrote into a staging folder, ready to be committed."""
         return parquet.adopt_staged(
-            self.folder, staging, number=number, partition_by=partition_by, time_column=self.time_column
+            self.disk, self.folder, staging, number=number, partition_by=partition_by, time_column=self.time_column
         )
 
     def require_fitting(self, change: Change) -> None:
@@ -171,7 +173,7 @@ class StoredTable:
         record = replace(change.record, writer=replace(change.record.writer, epoch=self.authority.epoch))
         if current is not None and current.number >= record.number:
             return self._landed_before(current, record)
-        return self._publish(updated(self.folder, current, replace(change, record=record)))
+        return self._publish(updated(self.disk, self.folder, current, replace(change, record=record)))
 
     def rewrite(self, *, add: tuple[DataFile, ...], remove: tuple[DataFile, ...], at: float) -> Snapshot:
         """Replace files by others with the same rows; the table's content and number stay."""
@@ -203,7 +205,7 @@ class StoredTable:
         version = self._known().version
         if version - self._checkpointed >= max(_CHECKPOINT_EVERY, self._log_length // _ENTRIES_PER_COMMIT):
             self.checkpoint()
-            self._log_length = prune_log(self.folder, retention=retention, at=at)
+            self._log_length = prune_log(self.disk, self.folder, retention=retention, at=at)
         if version - self._swept >= _SWEEP_EVERY or at - self._swept_at >= retention:
             self.vacuum(retention, at=at)
 
@@ -211,7 +213,7 @@ class StoredTable:
         """Write a checkpoint, so that opening the table does not replay the whole log."""
         current = self._known()
         self._require_right()
-        with self._disk():
+        with self._blaming_disk():
             write_checkpoint(current)
         self._checkpointed = current.version
 
@@ -219,17 +221,17 @@ class StoredTable:
         """Delete files that no version younger than the retention (seconds) refers to."""
         current = self._known()
         self._require_right()
-        with self._disk():
+        with self._blaming_disk():
             sweep(current, retention=retention, at=at)
         self._swept, self._swept_at = current.version, at
-        self._forget_recent(lambda snapshot: any(not Path(path).exists() for path in snapshot.paths(snapshot.files)))
+        self._forget_recent(lambda snapshot: not snapshot.is_whole())
 
     def _publish(self, transition: Transition) -> Snapshot:
         """Commit, and know for certain whether that was done: whatever goes wrong, the log is asked."""
         self._require_right()
         entry, after = transition.entry, transition.after
         try:
-            publish(self.folder, after.version, entry)
+            publish(self.disk, self.folder, after.version, entry)
         except BaseException as error:
             self._is_unknown = True
             if not isinstance(error, Exception):
@@ -282,9 +284,10 @@ class StoredTable:
                 return
             current = self.open()
             if current is not None:
-                with self._disk():
-                    sync_files([deltalog.commit_path(self.folder, current.version)], under=self.folder)
-                    sync_names(self.folder.parent)
+                with self._blaming_disk():
+                    newest = deltalog.commit_path(self.folder, current.version)
+                    sync_files(self.disk, [newest], under=self.folder)
+                    self.disk.sync(self.folder.parent)
             self._is_unknown = False
 
     def _writer(self) -> Writer:
@@ -295,7 +298,7 @@ class StoredTable:
         if any(there.path == file.path for there in current.files):
             return file
         return DataFile.describe(
-            self.folder, file.path, partition_values=file.partition_values, time_column=self.time_column
+            self.disk, self.folder, file.path, partition_values=file.partition_values, time_column=self.time_column
         )
 
     def _install(self, snapshot: Snapshot) -> None:
@@ -314,10 +317,10 @@ class StoredTable:
         return snapshot
 
     def _history(self, snapshot: Snapshot) -> History:
-        return History(self.folder, snapshot.version)
+        return History(self.disk, self.folder, snapshot.version)
 
     @contextmanager
-    def _disk(self) -> Iterator[None]:
+    def _blaming_disk(self) -> Iterator[None]:
         """What the file system refuses is not the table's fault."""
         try:
             yield
@@ -327,10 +330,11 @@ class StoredTable:
     def _snapshot_of(self, handle: DeltaTable, record: UpdateRecord | None = None) -> Snapshot:
         version = handle.version()
         return Snapshot(
+            disk=self.disk,
             folder=self.folder,
             version=version,
             schema=pa.schema(handle.schema()),
             declaration=Declaration.of(handle),
             files=data_files(handle, self.time_column),
-            record=record or History(self.folder, version).last(),
+            record=record or History(self.disk, self.folder, version).last(),
         )

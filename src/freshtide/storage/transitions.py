@@ -17,6 +17,7 @@ from freshtide.storage.declarations import Declaration
 from freshtide.storage.entries import Entry
 from freshtide.storage.records import Writer
 from freshtide.storage.snapshots import DataFile, Snapshot
+from freshtide.world import Disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Transition:
     after: Snapshot
 
 
-def updated(folder: Path, current: Snapshot | None, change: Change) -> Transition:
+def updated(disk: Disk, folder: Path, current: Snapshot | None, change: Change) -> Transition:
     """By an update; without a current version it is the first."""
     record = change.record
     schema = schema_after(folder.name, current, change)
@@ -46,6 +47,7 @@ def updated(folder: Path, current: Snapshot | None, change: Change) -> Transitio
         remove=gone,
     )
     after = Snapshot(
+        disk=disk,
         folder=folder,
         version=0 if current is None else current.version + 1,
         schema=pa.schema(schema),

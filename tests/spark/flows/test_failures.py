@@ -78,7 +78,7 @@ def test_a_crash_between_two_commits_is_finished_by_the_next_run(bench: FlowBenc
     bench.run(_FLOW)
     bench.put("rows", {"text": ["2", "3"]})
     commits = _prepared(bench, _FLOW)
-    write_journal(_folder(bench), commits)
+    write_journal(bench.store.disk, _folder(bench), commits)
     for commit in commits[:landed]:
         commit.carry_out(bench.store)
 

@@ -7,14 +7,13 @@ room on a disk that is full. At an orderly end it is renamed to `000000000012.re
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
 from freshtide.catalog.leases.holders import Holder, unknown
 from freshtide.catalog.leases.seats import Standing
 from freshtide.core.errors import SurroundingsError
-from freshtide.storage import make_folder, sync_files, sync_names
+from freshtide.world import Disk, OsDisk, make_folder, sync_files
 
 _HELD, _RELEASED = ".held", ".released"
 # Earlier ones tell nothing any more: a process that still waits to create one finds the higher ones afterwards.
@@ -43,7 +42,8 @@ class StorageAwayError(SurroundingsError):
 class FolderSeat:
     """Epochs as files of a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+        self._disk = disk or OsDisk()
         self._epochs = folder / "epochs"
         self._unfenced = folder / "unfenced"
 
@@ -51,9 +51,8 @@ class FolderSeat:
         while (newest := self._newest()) is not None:
             try:
                 # Opened first: over a network that is when the time of the heartbeat is asked for anew.
-                with newest.open() as file:
-                    beat = os.fstat(file.fileno()).st_mtime_ns
-                    text = file.read()
+                with self._disk.open(newest) as file:
+                    beat, text = file.look().st_mtime_ns, file.read()
             except FileNotFoundError:
                 continue  # released, or taken over, in this moment
             return Standing(holder=_holder(newest, text), beat=beat, released=newest.suffix == _RELEASED)
@@ -61,7 +60,7 @@ class FolderSeat:
 
     def take(self, holder: Holder, after: Standing | None) -> bool:  # noqa: ARG002 - the name of the file says it
         try:
-            make_folder(self._epochs)
+            make_folder(self._disk, self._epochs)
             return self._create(holder) and self.is_held(holder)
         except OSError as error:
             raise StorageAwayError(self._epochs.parent, error) from error
@@ -69,19 +68,17 @@ class FolderSeat:
     def _create(self, holder: Holder) -> bool:
         path = self._held(holder)
         try:
-            file = path.open("x")
+            self._disk.create(path, json.dumps(asdict(holder)).encode())
         except FileExistsError:
             return False
         try:
-            with file:
-                json.dump(asdict(holder), file)
-            sync_files([path])
+            sync_files(self._disk, [path])
         except BaseException:
             # It would name this process as one that runs the warehouse, for as long as it lives.
-            path.unlink(missing_ok=True)
+            self._disk.remove(path, missing_ok=True)
             raise
         for old in self._files()[:-_KEPT]:
-            old.unlink(missing_ok=True)
+            self._disk.remove(old, missing_ok=True)
         return True
 
     def is_held(self, holder: Holder) -> bool:
@@ -94,28 +91,28 @@ class FolderSeat:
     def beat(self, holder: Holder) -> bool:
         if not self.is_held(holder):
             return False
-        os.utime(self._held(holder))
+        self._disk.touch(self._held(holder))
         return True
 
     def release(self, holder: Holder) -> None:
         held = self._held(holder)
-        if held.exists():
-            held.rename(held.with_suffix(_RELEASED))
+        if self._disk.exists(held):
+            self._disk.rename(held, held.with_suffix(_RELEASED))
 
     @property
     def must_be_fenced(self) -> bool:
         """Whether a former holder may still be alive, and some table without a fence against it."""
-        return self._unfenced.exists()
+        return self._disk.exists(self._unfenced)
 
     def doubt(self) -> None:
         """A former holder may be alive. Written down before its place is taken: whoever comes next puts up fences."""
-        make_folder(self._unfenced.parent)
-        self._unfenced.touch()
-        sync_files([self._unfenced])
+        make_folder(self._disk, self._unfenced.parent)
+        self._disk.write(self._unfenced, b"")
+        sync_files(self._disk, [self._unfenced])
 
     def fenced(self) -> None:
-        self._unfenced.unlink(missing_ok=True)
-        sync_names(self._unfenced.parent)
+        self._disk.remove(self._unfenced, missing_ok=True)
+        self._disk.sync(self._unfenced.parent)
 
     def _held(self, holder: Holder) -> Path:
         return self._epochs / f"{holder.epoch:012d}{_HELD}"
@@ -130,10 +127,11 @@ class FolderSeat:
             return []
 
     def _listed(self) -> list[Path]:
-        return sorted(path for path in self._epochs.iterdir() if path.suffix in {_HELD, _RELEASED})
+        names = (name for name in self._disk.names(self._epochs) if name.endswith((_HELD, _RELEASED)))
+        return [self._epochs / name for name in sorted(names)]
 
 
-def _holder(path: Path, text: str) -> Holder:
+def _holder(path: Path, text: bytes) -> Holder:
     try:
         return Holder(**json.loads(text))
     except (ValueError, TypeError):

@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from freshtide.catalog.leases.filelock import FileLock
 from freshtide.catalog.leases.folder import FolderSeat
 from freshtide.catalog.leases.holders import Holder, this_process
 from freshtide.catalog.leases.seats import Seat, Standing
 from freshtide.clock import SystemClock
 from freshtide.core.durations import format_duration
 from freshtide.core.errors import FreshtideError, LeaseLostError
-from freshtide.world import SystemThreads, Task, Threads
+from freshtide.world import Disk, FileLock, ProcessLock, SystemThreads, Task, Threads
 
 # Without a heartbeat for this long a holder that cannot be seen counts as dead.
 LENGTH = 15.0
@@ -46,11 +45,13 @@ class RunLease:
         length: float = LENGTH,
         clock: SystemClock | None = None,
         threads: Threads | None = None,
+        disk: Disk | None = None,
+        lock: Callable[[Path], ProcessLock] = FileLock,
         tell: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
         """`folder` is the one beside the tables, `catalog` the catalog's seat; `tell` hears why it takes long."""
-        self._lock = FileLock(folder / "run.lock")
-        self._folder = FolderSeat(folder)
+        self._lock = lock(folder / "run.lock")
+        self._folder = FolderSeat(folder, disk)
         self._seats: tuple[Seat, ...] = (self._folder, catalog)
         self._length = length
         self._tell = tell

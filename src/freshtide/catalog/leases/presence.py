@@ -9,14 +9,15 @@ from freshtide.catalog.leases.holders import Holder
 from freshtide.catalog.leases.lease import LENGTH, WarehouseBusyError
 from freshtide.catalog.leases.seats import Standing
 from freshtide.clock import SystemClock
+from freshtide.world import Disk
 
 
 class RunLock:
     """The lease on a storage, seen from outside."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         """The folder beside the tables in which the lease is kept."""
-        self._seat = FolderSeat(folder)
+        self._seat = FolderSeat(folder, disk)
 
     def holder(self) -> Holder | None:
         """Who runs the warehouse, if somebody does."""

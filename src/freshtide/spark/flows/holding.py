@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -15,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from freshtide.spark.reading import empty_frame
-from freshtide.storage import make_folder
+from freshtide.world import Disk, make_folder
 
 _PART = re.compile(r"part-(\d+)-.*-c(\d+)\.")
 
@@ -31,13 +30,14 @@ class StagedFile:
 class Scratch:
     """A folder for what a run puts on disk, from its start to its end."""
 
-    def __init__(self, folder: Path, session: SparkSession) -> None:
+    def __init__(self, folder: Path, session: SparkSession, disk: Disk) -> None:
         self.folder = folder
+        self.disk = disk
         self.session = session
         self._numbers = count()
-        shutil.rmtree(folder, ignore_errors=True)
+        disk.remove_tree(folder)
         # The journal of the run will be here: it is as lasting as the name of its folder.
-        make_folder(folder)
+        make_folder(disk, folder)
 
     def new_folder(self, what: str) -> Path:
         return self.folder / f"{next(self._numbers):06d}-{what}"
@@ -58,7 +58,7 @@ class Scratch:
         return self.session.read.schema(schema).parquet(*(str(file.path) for file in files))
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.disk.remove_tree(self.folder)
 
 
 def staged_files(folder: Path) -> list[StagedFile]:
@@ -141,7 +141,7 @@ class FramePack:
         self._let_go()
         if self._owns_files:
             for file in self._files or ():
-                file.path.unlink(missing_ok=True)
+                self._scratch.disk.remove(file.path, missing_ok=True)
             self._files = None
 
     def _let_go(self) -> None:

@@ -126,7 +126,7 @@ class TableFlow:
 
     def finish(self) -> bool:
         """Commit what an earlier run had decided to commit and could not; whether there was anything."""
-        unfinished = is_unfinished(self.folder)
+        unfinished = is_unfinished(self.folder, self.flows.store)
         finish_interrupted([self.folder], self.flows.store)
         return unfinished
 
@@ -149,7 +149,9 @@ class TableFlow:
         now: Callable[[], float],
     ) -> Iterator[FlowedRows]:
         """Put rows through the flow; within they can be committed. With `anew` they are all that ever arrived."""
-        assert not is_unfinished(self.folder), "what was decided on is finished, and booked, before more is read"
+        assert not is_unfinished(self.folder, self.flows.store), (
+            "what was decided on is finished, and booked, before more is read"
+        )
         awaited = self.awaits()
         if awaited is not None:
             raise AwaitedTableError(self.table.name, flow=self.graph.name, awaited=awaited)
@@ -171,7 +173,7 @@ class TableFlow:
             graph=self.graph,
             recordsets=recordsets,
             schemas=schemas,
-            scratch=Scratch(self.folder, session),
+            scratch=Scratch(self.folder, session, self.flows.store.disk),
             targets=targets_of(
                 self.graph, recordsets, schemas.by_target, appending=True, anew=anew, given=given, sources=sources
             ),

@@ -25,6 +25,7 @@ from freshtide.spark.flows.targets import targets_of
 from freshtide.spark.flows.worker import SparkWorker
 from freshtide.spark.sessions import working_session
 from freshtide.storage import Store, commit_together, finish_interrupted
+from freshtide.world import names_in
 
 PACK_ROWS = 100_000
 """Below this a pack takes as long to plan as to compute."""
@@ -96,7 +97,7 @@ def run_flow(
     policy, limits = policy_named(policy), limits or Limits()
     if pack_rows < 1:
         raise UsageError(f"A pack of {pack_rows} rows moves nothing.", way_out="Give it 1 row at least.")
-    finish_interrupted(sorted(scratch.glob("*")), store)
+    finish_interrupted(sorted(scratch / name for name in names_in(store.disk, scratch)), store)
     moment, start = Moment(now()), _CLOCK.steady()
     recordsets = Recordsets(session=working_session(spark, compiled=True), store=store, root=root)
     running = Running(policy=policy, limits=limits, pack_rows=pack_rows, theta=theta, on_progress=on_progress)
@@ -106,7 +107,7 @@ def run_flow(
         graph=graph,
         recordsets=recordsets,
         schemas=schemas,
-        scratch=Scratch(scratch / graph.name, recordsets.session),
+        scratch=Scratch(scratch / graph.name, recordsets.session, store.disk),
         targets=targets_of(graph, recordsets, schemas.by_target),
         passing=passing,
         moment=moment,

@@ -77,7 +77,7 @@ class Surroundings:
 
     def discard(self) -> None:
         """The run has failed: nothing of it stays, unless its commits have been decided on."""
-        if is_unfinished(self.scratch.folder):
+        if is_unfinished(self.scratch.folder, self.recordsets.store):
             return
         for target in self.targets.values():
             target.discard()

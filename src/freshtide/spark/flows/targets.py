@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -27,9 +26,8 @@ from freshtide.storage import (
     TableCommit,
     UpdateKind,
     UpdateRecord,
-    make_folder,
-    sync_tree,
 )
+from freshtide.world import Disk, files_below, make_folder, sync_tree
 
 
 class Target(ABC):
@@ -85,7 +83,7 @@ class TableTarget(Target):
         writer.parquet(str(self._staging))
 
     def staged_rows(self) -> int:
-        return _footer_rows(self._staging)
+        return _footer_rows(self._table.disk, self._staging)
 
     def prepare(self, *, at: float) -> TableCommit:
         require_arrived(self._staging, written=self._written, found=self.staged_rows())
@@ -109,11 +107,12 @@ class TableTarget(Target):
         return TableCommit(table=self._table.name, change=change)
 
     def discard(self) -> None:
-        shutil.rmtree(self._staging, ignore_errors=True)
+        self._table.disk.remove_tree(self._staging)
 
 
 class FolderTarget(Target):
-    def __init__(self, path: Path, recordset: Recordset, *, replaces: bool) -> None:
+    def __init__(self, path: Path, recordset: Recordset, *, disk: Disk, replaces: bool) -> None:
+        self._disk = disk
         self._path = path
         self._recordset = recordset
         self._replaces = replaces
@@ -123,11 +122,11 @@ class FolderTarget(Target):
         self._written = 0
         # What earlier runs left here is of no use: had it been to be committed, that would have been done first.
         self.discard()
-        shutil.rmtree(self._before, ignore_errors=True)
+        disk.remove_tree(self._before)
 
     def write(self, frame: DataFrame) -> None:
         # Spark does not force the names of the folders that it makes to disk.
-        make_folder(self._staging.parent)
+        make_folder(self._disk, self._staging.parent)
         self._written += written_rows(frame, self._write)
 
     def _write(self, frame: DataFrame) -> None:
@@ -135,21 +134,21 @@ class FolderTarget(Target):
         writer.save(str(self._staging))
 
     def staged_rows(self) -> int | None:
-        return _footer_rows(self._staging) if tells_rows(self._recordset) else None
+        return _footer_rows(self._disk, self._staging) if tells_rows(self._recordset) else None
 
     def prepare(self, *, at: float) -> FolderCommit | FilesCommit:  # noqa: ARG002 - files bear no moment
-        make_folder(self._staging)
+        make_folder(self._disk, self._staging)
         if tells_rows(self._recordset):
-            require_arrived(self._staging, written=self._written, found=_footer_rows(self._staging))
-        (self._staging / "_SUCCESS").unlink(missing_ok=True)
-        sync_tree(self._staging)
+            require_arrived(self._staging, written=self._written, found=_footer_rows(self._disk, self._staging))
+        self._disk.remove(self._staging / "_SUCCESS", missing_ok=True)
+        sync_tree(self._disk, self._staging)
         if self._replaces:
             return FolderCommit(prepared=str(self._staging), target=str(self._path), before=str(self._before))
-        names = tuple(sorted(file.name for file in self._staging.iterdir() if not file.name.startswith(".")))
+        names = tuple(sorted(name for name in self._disk.names(self._staging) if not name.startswith(".")))
         return FilesCommit(prepared=str(self._staging), target=str(self._path), names=names)
 
     def discard(self) -> None:
-        shutil.rmtree(self._staging, ignore_errors=True)
+        self._disk.remove_tree(self._staging)
 
 
 def tells_rows(target: Recordset) -> bool:
@@ -157,8 +156,12 @@ def tells_rows(target: Recordset) -> bool:
     return target.table is not None or target.format == "parquet"
 
 
-def _footer_rows(folder: Path) -> int:
-    return sum(int(pq.read_metadata(path).num_rows) for path in folder.rglob("*.parquet"))
+def _footer_rows(disk: Disk, folder: Path) -> int:
+    rows = 0
+    for path in files_below(disk, folder, suffix=".parquet"):
+        with disk.open(path) as file:
+            rows += pq.read_metadata(file).num_rows
+    return rows
 
 
 def targets_of(
@@ -189,7 +192,7 @@ def targets_of(
             found[name] = TableTarget(table, schemas[name], flow=graph.name, replaces=replaces, sources=sources)
         else:
             path = recordsets.path(activity.target)
-            found[name] = FolderTarget(path, activity.target, replaces=replaces)
+            found[name] = FolderTarget(path, activity.target, disk=recordsets.store.disk, replaces=replaces)
     return found
 
 

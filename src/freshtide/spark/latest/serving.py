@@ -71,7 +71,7 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
                     definition=definitions[table.name],
                     clock=clock,
                     listeners=listeners,
-                    spool=Spool(spool / f"{table.name}.arrow"),
+                    spool=Spool(spool / f"{table.name}.arrow", store.disk),
                     watch=watch,
                 )
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from freshtide.spark.latest.rows import Reject
-from freshtide.storage import aligned, make_folder, sync_files, sync_names
+from freshtide.storage import aligned
+from freshtide.world import Disk, make_folder, sync_files
 
 _BESIDE = b"freshtide"
 
@@ -35,8 +36,9 @@ class LeftBehind:
 class Spool:
     """The file of one table."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, disk: Disk) -> None:
         self.path = path
+        self._disk = disk
 
     def put(self, left: LeftBehind) -> None:
         """Keep this, and nothing of what was kept before."""
@@ -46,21 +48,22 @@ class Spool:
             "uncounted": left.uncounted,
             "rejects": [asdict(reject) for reject in left.rejects],
         }
-        make_folder(self.path.parent)
+        make_folder(self._disk, self.path.parent)
         unfinished = self.path.with_suffix(".unfinished")
-        with pa.OSFile(str(unfinished), "wb") as file:
-            rows = left.rows.replace_schema_metadata({_BESIDE: json.dumps(beside).encode()})
-            with pa.ipc.new_file(file, rows.schema) as writer:
-                writer.write_table(rows)
-        sync_files([unfinished])
-        unfinished.rename(self.path)
-        sync_names(self.path.parent)
+        content = pa.BufferOutputStream()
+        rows = left.rows.replace_schema_metadata({_BESIDE: json.dumps(beside).encode()})
+        with pa.ipc.new_file(content, rows.schema) as writer:
+            writer.write_table(rows)
+        self._disk.write(unfinished, content.getvalue())
+        sync_files(self._disk, [unfinished])
+        self._disk.rename(unfinished, self.path)
+        self._disk.sync(self.path.parent)
 
     def get(self, schema: pa.Schema) -> LeftBehind | None:
         """What was kept, with the columns of a schema; rows that no longer fit into it are rejects."""
-        if not self.path.exists():
+        if not self._disk.exists(self.path):
             return None
-        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+        with pa.ipc.open_file(self._disk.read(self.path)) as reader:
             rows = reader.read_all()
         beside = json.loads(rows.schema.metadata[_BESIDE])
         rejects = [Reject(**reject) for reject in beside["rejects"]]
@@ -74,9 +77,9 @@ class Spool:
 
     def clear(self) -> None:
         """What was kept is in the table."""
-        if self.path.exists():
-            self.path.unlink()
-            sync_names(self.path.parent)
+        if self._disk.exists(self.path):
+            self._disk.remove(self.path)
+            self._disk.sync(self.path.parent)
 
 
 def _misfit(path: Path, row: dict[str, object]) -> Reject:

@@ -1,10 +1,26 @@
-"""A lock that goes away with the process that holds it, however that ends."""
+"""Locks that go away with the process that holds them, however that ends."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 from pathlib import Path
+from typing import Protocol
+
+
+class ProcessLock(Protocol):
+    """A lock that one process of a machine has at a time."""
+
+    @property
+    def identity(self) -> str:
+        """Which lock it is: one that was thrown away and made anew is another one."""
+        ...
+
+    def acquire(self) -> bool:
+        """Take it; false if another process has it."""
+        ...
+
+    def release(self) -> None: ...
 
 
 class FileLock:

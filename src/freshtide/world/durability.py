@@ -6,45 +6,41 @@ name of a new folder is content of the folder above.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from freshtide.world.disk import Disk
 
-def sync_files(paths: Iterable[Path], *, under: Path | None = None) -> None:
+
+def sync_files(disk: Disk, paths: Iterable[Path], *, under: Path | None = None) -> None:
     """Force files and their names to disk, and the names of their folders up to one that is known to be there."""
     folders: dict[Path, None] = {}
     for path in paths:
-        _sync(path)
+        disk.sync(path)
         folders[path.parent] = None
         if under is not None and path.parent != under:
             folders.update(dict.fromkeys(_above(path.parent, under)))
     for folder in folders:
-        _sync(folder)
+        disk.sync(folder)
 
 
-def sync_content(path: Path) -> None:
-    """Force the content of a file to disk that is going to get another name."""
-    _sync(path)
-
-
-def sync_names(folder: Path) -> None:
-    """Force the names that a folder holds to disk, such as after a file in it was renamed."""
-    _sync(folder)
-
-
-def sync_tree(folder: Path) -> None:
+def sync_tree(disk: Disk, folder: Path) -> None:
     """Force a folder with all that is in it to disk, and its own name as well."""
-    for path in (*sorted(folder.rglob("*")), folder, folder.parent):
-        _sync(path)
+    for inner, _, files in disk.walk(folder):
+        for name in files:
+            disk.sync(f"{inner}/{name}")
+        disk.sync(inner)
+    disk.sync(folder.parent)
 
 
-def make_folder(folder: Path) -> None:
+def make_folder(disk: Disk, folder: Path) -> None:
     """Create a folder, with those above it that are missing, such that none of their names is lost."""
-    missing = [folder, *(above for above in folder.parents if not above.exists())] if not folder.exists() else []
-    folder.mkdir(parents=True, exist_ok=True)
+    missing = (
+        [folder, *(above for above in folder.parents if not disk.exists(above))] if not disk.exists(folder) else []
+    )
+    disk.make_folders(folder)
     for made in reversed(missing):
-        _sync(made.parent)
+        disk.sync(made.parent)
 
 
 def _above(folder: Path, top: Path) -> Iterable[Path]:
@@ -52,11 +48,3 @@ def _above(folder: Path, top: Path) -> Iterable[Path]:
         yield above
         if above == top:
             return
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""The ports to the world: the same contract for the real ones and the simulated ones."""
