@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from faults.disk import SimulatedDisk
 
 from freshtide.world import (
     Disk,
@@ -26,7 +27,7 @@ from freshtide.world import (
 )
 
 
-@pytest.fixture(params=[OsDisk])
+@pytest.fixture(params=[OsDisk, SimulatedDisk])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
     made: Disk = request.param()
     made.make_folders(tmp_path)

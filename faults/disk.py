@@ -1,0 +1,392 @@
+"""A disk in memory, seen by one process: fast, faulty when told so, and dead when the process is.
+
+`crash` cuts the power: every process that still asks is told by `DeadError`, which nothing catches, so that no
+`finally` can put in order what a real crash would not have. What it returns is what the next process finds. `kill` ends
+one process alone: all that it has written stays.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from random import Random
+from types import TracebackType
+from typing import Any
+
+from faults.platter import Clock, File, Folder, Node, Platter
+from freshtide.world import Room
+from freshtide.world.disk import StrPath
+
+_DEVICE = 1
+_ROOM = Room(total=1 << 40, free=1 << 39)
+
+
+class DeadError(BaseException):
+    """The process that asks has ended. No Exception: nothing that it still does may count."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Fault:
+    """The n-th call of a kind fails, as seen from when the fault is put there, and so many after it."""
+
+    error: int
+    """As in `errno`."""
+    calls: frozenset[str] = frozenset()
+    """Methods of a disk, `write` of an open file among them; none: any."""
+    nth: int = 1
+    times: int = 1
+    below: str = ""
+    """Part of the paths that it concerns."""
+    met: int = field(default=0, init=False)
+
+    def strikes(self, call: str, path: str) -> bool:
+        if (self.calls and call not in self.calls) or self.below not in path:
+            return False
+        self.met += 1
+        return self.nth <= self.met < self.nth + self.times
+
+
+class SimulatedDisk:
+    """A Disk over a platter."""
+
+    def __init__(self, clock: Clock | None = None, *, platter: Platter | None = None) -> None:
+        """`clock` tells the times that files bear, in seconds."""
+        self._platter = platter or Platter(clock)
+        self._is_alive = True
+        self.faults: list[Fault] = []
+        self.calls: Counter[str] = Counter()
+        """How often each method was asked."""
+        self.dies_at: int | None = None
+        """The process ends before this call, counted over all of them."""
+        self.free = _ROOM.free
+
+    # Processes and power.
+
+    def another_process(self) -> SimulatedDisk:
+        """The same disk, seen by another process."""
+        return SimulatedDisk(platter=self._platter)
+
+    def kill(self) -> None:
+        """End the process. What it has written is there for the others."""
+        self._is_alive = False
+
+    def crash(self, rng: Random) -> SimulatedDisk:
+        """Cut the power, for all processes; what the first one finds when it is back."""
+        self._platter.is_on = False
+        return self.after_power_cut(rng)
+
+    def after_power_cut(self, rng: Random) -> SimulatedDisk:
+        """What a process would find if the power went now; all goes on meanwhile."""
+        return SimulatedDisk(platter=self._platter.after_power_cut(rng))
+
+    def meet(self, call: str, path: str) -> None:
+        """Count a call, and let it fail if it shall."""
+        self.calls[call] += 1
+        if self.dies_at is not None and self.calls.total() >= self.dies_at:
+            self.kill()
+        if not self._is_alive or not self._platter.is_on:
+            raise DeadError(call, path)
+        for fault in self.faults:
+            if fault.strikes(call, path):
+                raise _refusal(fault.error, path)
+
+    # The port.
+
+    def open(self, path: StrPath) -> SimulatedFile:
+        return SimulatedFile(self, self._file("open", path), os.fspath(path))
+
+    def open_end(self, path: StrPath) -> SimulatedFile:
+        return SimulatedFile(self, self._file_made("open_end", path), os.fspath(path), appends=True)
+
+    def read(self, path: StrPath) -> bytes:
+        return bytes(self._file("read", path).content)
+
+    def write(self, path: StrPath, content: Any) -> None:
+        try:
+            self.meet("write", os.fspath(path))
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                whole = bytes(content)
+                self._put(path, whole[: len(whole) // 2])
+            raise
+        self._put(path, bytes(content))
+
+    def create(self, path: StrPath, content: bytes) -> None:
+        folder, name = self._place("create", path)
+        if name in folder.names:
+            raise _refusal(errno.EEXIST, path)
+        file = self._platter.new_file()
+        file.content = bytes(content)
+        self._platter.rename((folder, name, file))
+
+    def write_over(self, path: StrPath, content: bytes) -> None:
+        file = self._file_made("write_over", path)
+        file.content = bytes(content) + bytes(file.content[len(content) :])
+        file.modified_ns = file.changed_ns = self._platter.now_ns()
+
+    def truncate(self, path: StrPath, length: int) -> None:
+        file = self._file("truncate", path)
+        file.content = bytes(file.content[:length]).ljust(length, b"\0")
+        file.modified_ns = file.changed_ns = self._platter.now_ns()
+
+    def touch(self, path: StrPath) -> None:
+        node = self._node("touch", path)
+        node.modified_ns = node.changed_ns = self._platter.now_ns()
+
+    def sync(self, path: StrPath) -> None:
+        self._platter.sync(self._node("sync", path))
+
+    def rename(self, path: StrPath, target: StrPath) -> None:
+        folder, name = self._place("rename", path)
+        node = folder.names.get(name)
+        if node is None:
+            raise _refusal(errno.ENOENT, path)
+        above, other = self._placed(target)
+        before = above.names.get(other)
+        if before is node:
+            return
+        if isinstance(before, Folder):
+            if not isinstance(node, Folder):
+                raise _refusal(errno.EISDIR, target)
+            if before.names:
+                raise _refusal(errno.ENOTEMPTY, target)
+        elif before is not None and isinstance(node, Folder):
+            raise _refusal(errno.ENOTDIR, target)
+        self._platter.rename((folder, name, None), (above, other, node))
+
+    def link(self, path: StrPath, target: StrPath) -> None:
+        file = self._file("link", path)
+        folder, name = self._placed(target)
+        if name in folder.names:
+            raise _refusal(errno.EEXIST, target)
+        self._platter.rename((folder, name, file))
+
+    def remove(self, path: StrPath, *, missing_ok: bool = False) -> None:
+        try:
+            folder, name = self._place("remove", path)
+            node = folder.names.get(name)
+            if node is None:
+                raise _refusal(errno.ENOENT, path)
+        except FileNotFoundError:
+            if missing_ok:
+                return
+            raise
+        if isinstance(node, Folder):
+            raise _refusal(errno.EISDIR, path)
+        self._platter.rename((folder, name, None))
+
+    def remove_tree(self, folder: StrPath) -> None:
+        try:
+            above, name = self._place("remove_tree", folder)
+            node = above.names[name]
+        except (OSError, KeyError):
+            return
+        if isinstance(node, Folder):
+            self._empty(node)
+            self._platter.rename((above, name, None))
+
+    def make_folders(self, folder: StrPath) -> None:
+        self.meet("make_folders", os.fspath(folder))
+        above = self._platter.root
+        for name in _parts(os.fspath(folder)):
+            node = above.names.get(name)
+            if node is None:
+                node = self._platter.new_folder()
+                self._platter.rename((above, name, node))
+            if isinstance(node, File):
+                raise _refusal(errno.EEXIST, folder)
+            above = node
+
+    def names(self, folder: StrPath) -> list[str]:
+        node = self._node("names", folder)
+        if isinstance(node, File):
+            raise _refusal(errno.ENOTDIR, folder)
+        return list(node.names)
+
+    def walk(self, folder: StrPath) -> Iterator[tuple[str, list[str], list[str]]]:
+        try:
+            node = self._node("walk", folder)
+        except OSError:
+            return
+        waiting = [(os.fspath(folder), node)]
+        while waiting:
+            path, node = waiting.pop()
+            if isinstance(node, File):
+                continue
+            inner = {name: inside for name, inside in node.names.items() if isinstance(inside, Folder)}
+            yield path, list(inner), [name for name in node.names if name not in inner]
+            waiting += [(f"{path}/{name}", inside) for name, inside in inner.items()]
+
+    def exists(self, path: StrPath) -> bool:
+        self.meet("exists", os.fspath(path))
+        try:
+            self._found(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def look(self, path: StrPath) -> os.stat_result:
+        return facts_of(self._node("look", path))
+
+    def link_target(self, path: StrPath) -> str | None:
+        self.meet("link_target", os.fspath(path))
+        return None  # There are no links but hard ones.
+
+    def room(self, folder: StrPath) -> Room:
+        self._node("room", folder)
+        return _ROOM._replace(free=self.free)
+
+    # Within.
+
+    def now_ns(self) -> int:
+        return self._platter.now_ns()
+
+    def _node(self, call: str, path: StrPath) -> Node:
+        self.meet(call, os.fspath(path))
+        return self._found(path)
+
+    def _found(self, path: StrPath) -> Node:
+        node: Node = self._platter.root
+        for name in _parts(os.fspath(path)):
+            if isinstance(node, File):
+                raise _refusal(errno.ENOTDIR, path)
+            inner = node.names.get(name)
+            if inner is None:
+                raise _refusal(errno.ENOENT, path)
+            node = inner
+        return node
+
+    def _file(self, call: str, path: StrPath) -> File:
+        node = self._node(call, path)
+        if isinstance(node, Folder):
+            raise _refusal(errno.EISDIR, path)
+        return node
+
+    def _place(self, call: str, path: StrPath) -> tuple[Folder, str]:
+        self.meet(call, os.fspath(path))
+        return self._placed(path)
+
+    def _placed(self, path: StrPath) -> tuple[Folder, str]:
+        """The folder that a path lies in, and its name there."""
+        node: Node = self._platter.root
+        *above, name = _parts(os.fspath(path))
+        for part in above:
+            if isinstance(node, File):
+                raise _refusal(errno.ENOTDIR, path)
+            inner = node.names.get(part)
+            if inner is None:
+                raise _refusal(errno.ENOENT, path)
+            node = inner
+        if isinstance(node, File):
+            raise _refusal(errno.ENOTDIR, path)
+        return node, name
+
+    def _file_made(self, call: str, path: StrPath) -> File:
+        folder, name = self._place(call, path)
+        node = folder.names.get(name)
+        if isinstance(node, Folder):
+            raise _refusal(errno.EISDIR, path)
+        if node is None:
+            node = self._platter.new_file()
+            self._platter.rename((folder, name, node))
+        return node
+
+    def _put(self, path: StrPath, content: bytes) -> None:
+        folder, name = self._placed(path)
+        node = folder.names.get(name)
+        if isinstance(node, Folder):
+            raise _refusal(errno.EISDIR, path)
+        if node is None:
+            node = self._platter.new_file()
+            self._platter.rename((folder, name, node))
+        node.content, node.is_rewritten = content, True
+        node.modified_ns = node.changed_ns = self._platter.now_ns()
+
+    def _empty(self, folder: Folder) -> None:
+        for name, node in list(folder.names.items()):
+            if isinstance(node, Folder):
+                self._empty(node)
+            self._platter.rename((folder, name, None))
+
+
+class SimulatedFile:
+    """An open file of a simulated disk."""
+
+    def __init__(self, disk: SimulatedDisk, file: File, path: str, *, appends: bool = False) -> None:
+        self._disk = disk
+        self._file = file
+        self._path = path
+        self._appends = appends
+        self._place = len(file.content) if appends else 0
+        self.closed = False
+
+    def readable(self) -> bool:
+        return not self._appends
+
+    def read(self, size: int = -1, /) -> bytes:
+        self._disk.meet("read", self._path)
+        end = len(self._file.content) if size < 0 else self._place + size
+        found = bytes(self._file.content[self._place : end])
+        self._place += len(found)
+        return found
+
+    def readinto(self, buffer: bytearray, /) -> int:
+        found = self.read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
+
+    def seek(self, place: int, whence: int = os.SEEK_SET, /) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: len(self._file.content)}[whence]
+        self._place = start + place
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def write(self, content: bytes, /) -> int:
+        self._disk.meet("write", self._path)
+        if not isinstance(self._file.content, bytearray):
+            self._file.content = bytearray(self._file.content)
+        self._file.content += content
+        self._place = len(self._file.content)
+        self._file.modified_ns = self._file.changed_ns = self._disk.now_ns()
+        return len(content)
+
+    def look(self) -> os.stat_result:
+        self._disk.meet("look", self._path)
+        return facts_of(self._file)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def __enter__(self) -> SimulatedFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def facts_of(node: Node) -> os.stat_result:
+    is_folder = isinstance(node, Folder)
+    mode = stat.S_IFDIR | 0o755 if is_folder else stat.S_IFREG | 0o644
+    size = 4_096 if isinstance(node, Folder) else len(node.content)
+    modified, changed = node.modified_ns, node.changed_ns
+    whole = (modified // 10**9, modified // 10**9, changed // 10**9)
+    parts = (modified / 1e9, modified / 1e9, changed / 1e9, modified, modified, changed)
+    return os.stat_result((mode, node.number, _DEVICE, 1, 0, 0, size, *whole, *parts))
+
+
+@lru_cache(maxsize=1 << 16)
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part not in ("", "."))
+
+
+def _refusal(number: int, path: StrPath) -> OSError:
+    return OSError(number, os.strerror(number), os.fspath(path))
