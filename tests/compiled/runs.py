@@ -36,7 +36,8 @@ def main(count: int) -> None:
         rng = random.Random(seed)
         workload, policy, tracks = _workload(rng), _policy(rng), rng.randint(1, 4)
         updates: list[CompletedUpdate] = []
-        result = Simulation(workload, policy, tracks=tracks).run(events=_EVENTS, on_update=updates.append)
+        simulation = Simulation(workload, policy, tracks=tracks, checking=True)
+        result = simulation.run(events=_EVENTS, on_update=updates.append)
         told = [(u.table, u.track, u.start, u.end, u.before, u.upto) for u in updates]
         lines.append(json.dumps({"world": seed, "updates": told, "staleness": result.weighted_staleness}))
     sys.stdout.write("\n".join(lines) + "\n")

@@ -135,7 +135,7 @@ def _weighted_observations(ran: Ran) -> Iterator[Observed]:
 
 def _run(workload: Workload, policy: Policy, tracks: int) -> Ran:
     updates: list[CompletedUpdate] = []
-    simulation = Simulation(workload, policy, tracks=tracks)
+    simulation = Simulation(workload, policy, tracks=tracks, checking=True)
     result = simulation.run(on_update=updates.append)
     return Ran(workload=workload, result=result, updates=updates, simulation=simulation)
 

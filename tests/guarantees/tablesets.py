@@ -144,7 +144,7 @@ def _with_outage(tables: TableSet, rng: random.Random) -> TableSet:
 def observations(tables: TableSet, *, periods: int) -> Iterator[Observed]:
     """Simulate so many of the longest periods, and give what was seen with its bound."""
     assert not breaches(tables.reserved, tables.tracks)
-    simulation = Simulation(tables.workload, tables.policy, tracks=tables.tracks)
+    simulation = Simulation(tables.workload, tables.policy, tracks=tables.tracks, checking=True)
     assert not simulation.scheduler.breaches
     tardiness: dict[str, float] = {}
     response: dict[str, float] = {}

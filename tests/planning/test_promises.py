@@ -209,7 +209,7 @@ def test_no_simulated_run_of_group_and_run_breaks_a_bound(demands: list[Demand],
 
 
 def assert_kept(demands: list[Demand], policy: Policy, tracks: int) -> None:
-    simulation = Simulation(workload_of(demands), policy, tracks=tracks)
+    simulation = Simulation(workload_of(demands), policy, tracks=tracks, checking=True)
     result = simulation.run(horizon=30 * max(demand.pace for demand in demands))
     for name, promise in promises(demands, policy, tracks).items():
         if promise.bound is not None:
@@ -220,7 +220,7 @@ def assert_kept(demands: list[Demand], policy: Policy, tracks: int) -> None:
 @given(demands=demand_sets(jittered=False))
 def test_what_cannot_be_kept_for_its_own_sake_is_not_kept_on_any_number_of_tracks(demands: list[Demand]) -> None:
     found = promises(demands, Policy(), len(demands))
-    result = Simulation(workload_of(demands), Policy(), tracks=len(demands)).run(
+    result = Simulation(workload_of(demands), Policy(), tracks=len(demands), checking=True).run(
         horizon=30 * max(d.pace for d in demands)
     )
     for name, promise in found.items():

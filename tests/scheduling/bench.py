@@ -66,6 +66,7 @@ class Bench:
 
     def happens(self, *events: Event) -> list[Command]:
         self.commands = self.scheduler.handle(events, self.now)
+        self.scheduler.check()
         for command in self.commands:
             if isinstance(command, StartUpdate):
                 self.running[command.table] = command

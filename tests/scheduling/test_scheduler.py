@@ -377,7 +377,7 @@ def test_a_look_at_a_table_shows_what_it_waits_for() -> None:
     assert (seen.pending, seen.track, seen.freshness) == (1, None, 2.0)
     assert seen.candidate is not None
     assert (seen.candidate.released_at, seen.candidate.delta, seen.candidate.upto) == (2.0, 4.0, 6.0)
-    assert [candidate.table for candidate in bench.scheduler.standing(5)] == ["cpu"]
+    assert [candidate.table for candidate in bench.scheduler.best(5)] == ["cpu"]
     assert bench.scheduler.look("running").track == 0
     assert not bench.scheduler.idle
 

@@ -270,6 +270,7 @@ class SchedulerMachine(RuleBasedStateMachine):
 
     def _happens(self, events: list[Event], failed: str | None = None) -> None:
         commands = self.scheduler.handle(events, self.now)
+        self.scheduler.check()
         self.history.append((events, self.now, commands))
         for command in commands:
             match command:

@@ -54,10 +54,10 @@ def test_an_update_stream_overtakes_an_append_table_once_it_has_waited_longer_th
 def test_what_waits_is_told_with_the_staleness_of_the_last_look() -> None:
     bench = busy("cpu", gain=4.0)
     bench.at(12.0).timer()
-    first, second = bench.scheduler.standing(2)
+    first, second = bench.scheduler.best(2)
     assert (first.table, second.table, second.delta) == ("cpu", "quotes", 2.0)
     bench.at(20.0).timer()
-    first, second = bench.scheduler.standing(2)
+    first, second = bench.scheduler.best(2)
     assert (first.table, first.delta, second.table) == ("quotes", 10.0, "cpu")
     assert "that its oldest update has waited" in bench.scheduler.because(first)
     assert "waited" not in bench.scheduler.because(second)

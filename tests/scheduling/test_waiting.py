@@ -14,11 +14,11 @@ from freshtide.scheduling import (
     MaxInheritance,
     MaxPlusInheritance,
     NoInheritance,
+    Onlooker,
     Policy,
     Proportional,
     RetryPolicy,
     ScheduledTable,
-    StandingScheduler,
     SumInheritance,
 )
 from freshtide.scheduling.inheritance import Inheritance
@@ -162,14 +162,15 @@ def test_paused_failed_and_retrying_tables_say_so() -> None:
     assert waits(bench, "b") == "it has failed too often"
 
 
-def standing(*tables: ScheduledTable, **changes: Any) -> StandingScheduler:
+def onlooker(*tables: ScheduledTable, **changes: Any) -> Onlooker:
     policy = replace(PLAIN, **changes)
-    return StandingScheduler(tables, tracks=2, policy=policy, uniform=lambda: 0.0)
+    return Onlooker(tables, tracks=2, policy=policy, uniform=lambda: 0.0)
 
 
-def test_a_standing_scheduler_starts_nothing_and_says_who_would_be_next() -> None:
-    scheduler = standing(table("a", freshness=0.0), table("b", freshness=0.0, priority=9.0), table("c", freshness=0.0))
-    assert scheduler.handle([DataArrived(name, 10.0) for name in QUICK], 10.0) == []
+def test_an_onlooker_starts_nothing_and_says_who_would_be_next() -> None:
+    scheduler = onlooker(table("a", freshness=0.0), table("b", freshness=0.0, priority=9.0), table("c", freshness=0.0))
+    scheduler.apply([DataArrived(name, 10.0) for name in QUICK], 10.0)
+    assert [scheduler.look(name).track for name in QUICK] == [None, None, None]
     assert scheduler.look("b").waits == "it is the next to start"
     assert scheduler.look("a").waits == "lower benefit: a better update takes the track"
     scheduler.is_running("c", 1, upto=10.0)
@@ -179,12 +180,12 @@ def test_a_standing_scheduler_starts_nothing_and_says_who_would_be_next() -> Non
 
 
 def test_a_prospect_tells_how_far_the_next_update_may_go() -> None:
-    scheduler = standing(table("a", freshness=0.0, period=5.0), chopping=3.0)
-    scheduler.handle([DataArrived("a", stamp) for stamp in (10.0, 14.0, 40.0)], 40.0)
+    scheduler = onlooker(table("a", freshness=0.0, period=5.0), chopping=3.0)
+    scheduler.apply([DataArrived("a", stamp) for stamp in (10.0, 14.0, 40.0)], 40.0)
     candidate, prospect = scheduler.look("a").candidate, scheduler.prospect("a")
     assert candidate is not None
     assert (candidate.upto, prospect.stride, prospect.newest) == (14.0, 15.0, 40.0)
-    assert standing(table("a", period=5.0)).prospect("a").stride is None
+    assert onlooker(table("a", period=5.0)).prospect("a").stride is None
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_a_prospect_tells_how_far_the_next_update_may_go() -> None:
 def test_a_prospect_tells_whose_priority_a_table_has(
     inheritance: Inheritance, priority: float, givers: tuple[str, ...]
 ) -> None:
-    scheduler = standing(
+    scheduler = onlooker(
         table("base"),
         table("view", "base"),
         table("other", "base", priority=3.0),
@@ -213,7 +214,7 @@ def test_a_prospect_tells_whose_priority_a_table_has(
 
 def test_a_prospect_tells_the_tracks_of_a_cluster() -> None:
     quick, slow = table("quick", alpha=0.5, period=1.0), table("slow", alpha=50.0, period=100.0)
-    scheduler = standing(quick, slow, allocation=Proportional())
+    scheduler = onlooker(quick, slow, allocation=Proportional())
     assert scheduler.prospect("slow").lane.label == "cluster 2 of 2"
     lane = scheduler.prospect("quick").lane
     assert (lane.label, lane.home, lane.promotable) == ("cluster 1 of 2", 0b10, 0b01)

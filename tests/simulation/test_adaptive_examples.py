@@ -38,7 +38,7 @@ def run(
         SimulatedTable(name=name, stream=Stream(period=period, arrivals=files), alpha=1.0)
         for name, (period, files) in feeds.items()
     )
-    simulation = Simulation(Workload(tables=tables), adaptive_policy(adaptive), tracks=1)
+    simulation = Simulation(Workload(tables=tables), adaptive_policy(adaptive), tracks=1, checking=True)
     updates: dict[str, list[Update]] = {name: [] for name in feeds}
 
     def note(update: CompletedUpdate) -> None:

@@ -19,7 +19,7 @@ def listed(name: str, *files: tuple[float, float], seconds: float) -> SimulatedT
 def updates(*tables: SimulatedTable, policy: Policy = UNCHOPPED) -> list[CompletedUpdate]:
     """Of one track, until nothing is left to do."""
     done: list[CompletedUpdate] = []
-    Simulation(Workload(tables=tables), policy, tracks=1).run(on_update=done.append)
+    Simulation(Workload(tables=tables), policy, tracks=1, checking=True).run(on_update=done.append)
     return done
 
 
@@ -43,7 +43,7 @@ def test_what_comes_while_all_tracks_are_busy_is_not_lost() -> None:
 @pytest.mark.parametrize("events", [0, 1, 2, 7])
 def test_a_run_ends_after_so_many_arrivals_and_completions(events: int) -> None:
     tables = (SimulatedTable(name="t", stream=Stream(period=10.0), alpha=1.0),)
-    result = Simulation(Workload(tables=tables), Policy(), tracks=1).run(events=events)
+    result = Simulation(Workload(tables=tables), Policy(), tracks=1, checking=True).run(events=events)
     assert result.events == events
     assert result.staleness["t"].updates == events // 2
 

@@ -32,7 +32,7 @@ def listed(name: str, *stamps: float, alpha: float = 0.0, beta: float = 0.0) -> 
 def run(*tables: SimulatedTable, horizon: float = math.inf, policy: Policy | None = None, tracks: int = 1) -> Run:
     trace: list[CompletedUpdate] = []
     fifo = Policy(ordering="fifo", allocation=GlobalAllocation(), chopping=None)
-    simulation = Simulation(Workload(tables=tables), policy or fifo, tracks=tracks)
+    simulation = Simulation(Workload(tables=tables), policy or fifo, tracks=tracks, checking=True)
     return simulation.run(horizon=horizon, on_update=trace.append), trace
 
 
@@ -183,7 +183,7 @@ def test_low_is_of_the_files_that_really_arrived(stream: Stream, seed: int, orde
     tables = (SimulatedTable(name="t", stream=stream, alpha=0.0), SimulatedTable(name="v", sources=("t",), alpha=0.0))
     policy = Policy(ordering=ordering, allocation=GlobalAllocation(), chopping=None)
     trace: list[CompletedUpdate] = []
-    simulation = Simulation(Workload(tables=tables, seed=seed), policy, tracks=2)
+    simulation = Simulation(Workload(tables=tables, seed=seed), policy, tracks=2, checking=True)
     result = simulation.run(horizon=400.0, on_update=trace.append)
     assert result.flow().low <= 2.0 * result.flow().staleness * ROUNDING
     if stream.late is None:

@@ -40,6 +40,11 @@ def workloads(draw: st.DrawFn) -> Workload:
     return Workload(tables=tuple(tables))
 
 
+def scheduled(workload: Workload, policy: Policy, *, tracks: int = 1, horizon: float = HORIZON) -> float:
+    """The weighted staleness that a policy comes to."""
+    return Simulation(workload, policy, tracks=tracks, checking=True).run(horizon=horizon).weighted_staleness
+
+
 @settings(max_examples=60)
 @given(workloads(), st.integers(1, 2), st.sampled_from(sorted(ORDERINGS)), st.sampled_from([None, 1.0]))
 def test_no_policy_beats_the_best_schedule(
@@ -47,15 +52,14 @@ def test_no_policy_beats_the_best_schedule(
 ) -> None:
     policy = Policy(ordering=ordering, allocation=GlobalAllocation(), chopping=chopping)
     best = least_weighted_staleness(workload, tracks=tracks, horizon=HORIZON)
-    result = Simulation(workload, policy, tracks=tracks).run(horizon=HORIZON)
-    assert result.weighted_staleness >= best * (1.0 - 1e-9)
+    assert scheduled(workload, policy, tracks=tracks) >= best * (1.0 - 1e-9)
 
 
 def test_one_table_alone_is_scheduled_as_well_as_can_be() -> None:
     workload = Workload(tables=(listed("a", (2.0, 2.0), (9.0, 9.0), alpha=1.0),))
     best = least_weighted_staleness(workload, tracks=1, horizon=20.0)
     assert best == pytest.approx((3.0**2 / 2 + (8.0**2 - 1.0) / 2 + (11.0**2 - 1.0) / 2) / 20.0)
-    assert Simulation(workload, Policy(), tracks=1).run(horizon=20.0).weighted_staleness == pytest.approx(best)
+    assert scheduled(workload, Policy(), horizon=20.0) == pytest.approx(best)
 
 
 def test_the_best_schedule_waits_where_that_pays() -> None:
@@ -64,7 +68,7 @@ def test_the_best_schedule_waits_where_that_pays() -> None:
         tables=(listed("long", (1.0, 1.0), alpha=9.0), listed("dear", (2.0, 2.0), alpha=1.0, priority=1_000.0))
     )
     best = least_weighted_staleness(workload, tracks=1, horizon=12.0)
-    eager = Simulation(workload, Policy(), tracks=1).run(horizon=12.0).weighted_staleness
+    eager = scheduled(workload, Policy(), horizon=12.0)
     assert best == pytest.approx((1_000.0 * (3.0**2 / 2 + (10.0**2 - 1.0) / 2) + 12.0**2 / 2) / 12.0)
     dear_after_long = 1_000.0 * (11.0**2 / 2 + (10.0**2 - 9.0**2) / 2)
     assert eager == pytest.approx((dear_after_long + 10.0**2 / 2 + (11.0**2 - 9.0**2) / 2) / 12.0)
@@ -89,7 +93,7 @@ def test_max_benefit_comes_close_to_the_best_schedule() -> None:
         best = least_weighted_staleness(workload, tracks=1, horizon=HORIZON)
         for ordering, found in ratios.items():
             policy = Policy(ordering=ordering, allocation=GlobalAllocation(), inheritance=NoInheritance())
-            found.append(Simulation(workload, policy, tracks=1).run(horizon=HORIZON).weighted_staleness / best)
+            found.append(scheduled(workload, policy) / best)
     mean = {ordering: sum(found) / len(found) for ordering, found in ratios.items()}
     assert mean["max-benefit"] < 1.1
     assert mean["max-benefit"] < mean["fifo"]

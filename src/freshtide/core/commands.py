@@ -1,4 +1,8 @@
-"""What to do: the outputs of the scheduler."""
+"""What to do: the outputs of the scheduler.
+
+Nobody changes a command. Those that a simulation is given by the million are not frozen all the same, because a frozen
+dataclass takes three times as long to make.
+"""
 
 from __future__ import annotations
 

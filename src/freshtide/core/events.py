@@ -1,7 +1,7 @@
 """What happened: the inputs of the scheduler.
 
-Events and commands are values: nobody changes them. They are not frozen all the same, because a frozen dataclass takes
-three times as long to make, and a simulation makes millions.
+An event is told and then forgotten: the scheduler keeps none, so that whoever tells one may write it anew for the next
+time. The simulator, which tells millions, does so.
 """
 
 from __future__ import annotations

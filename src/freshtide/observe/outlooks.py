@@ -11,9 +11,9 @@ from freshtide.core.instants import format_instant
 from freshtide.scheduling import (
     Candidate,
     Mode,
+    Onlooker,
     Prospect,
     ReservationView,
-    StandingScheduler,
     TableView,
     tracks_of,
 )
@@ -73,7 +73,7 @@ class Outlook:
         }
 
 
-def outlook_of(scheduler: StandingScheduler, unit: str, most: int, *, traced: TableView | None = None) -> Outlook:
+def outlook_of(scheduler: Onlooker, unit: str, most: int, *, traced: TableView | None = None) -> Outlook:
     """Look at a unit, and at so many that wait.
 
     What was released when, and so its mode, is known to the scheduler of the run alone, and to its trace.
@@ -88,7 +88,7 @@ def outlook_of(scheduler: StandingScheduler, unit: str, most: int, *, traced: Ta
         reservation=traced.reservation if traced is not None and reserved else None,
         is_tried_again=look.retry_at is not None,
         candidate=look.candidate,
-        queue=tuple(scheduler.standing(most)),
+        queue=tuple(scheduler.best(most)),
     )
 
 
@@ -133,7 +133,7 @@ def reservation_story(outlook: Outlook, now: float) -> list[str]:
     return [f"{told}, the next at {format_instant(coming)} (in {format_duration(max(0.0, coming - now))})."]
 
 
-def queue_story(scheduler: StandingScheduler, outlook: Outlook, *, run_going_on: bool) -> list[str]:
+def queue_story(scheduler: Onlooker, outlook: Outlook, *, run_going_on: bool) -> list[str]:
     """Who goes first and why, and why the table waits."""
     told = _place_story(scheduler, outlook)
     waits = outlook.candidate is not None or outlook.is_tried_again
@@ -144,7 +144,7 @@ def queue_story(scheduler: StandingScheduler, outlook: Outlook, *, run_going_on:
     return told
 
 
-def _place_story(scheduler: StandingScheduler, outlook: Outlook) -> list[str]:
+def _place_story(scheduler: Onlooker, outlook: Outlook) -> list[str]:
     candidate, queue = outlook.candidate, outlook.queue
     if candidate is None:
         return []

@@ -9,16 +9,16 @@ from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
 from freshtide.core.events import DataArrived, TimerFired, UpdateFailed
 from freshtide.project import Project
 from freshtide.runs import beginning_of, reach_of, uniform_of
-from freshtide.scheduling import StandingScheduler
+from freshtide.scheduling import Onlooker
 
 _Happening = tuple[float, DataArrived | UpdateRow]
 """A moment, and the file that arrived or the update that started then."""
 
 
-def scheduler_now(project: Project, catalog: Catalog, now: float, *, run_going_on: bool) -> StandingScheduler:
+def scheduler_now(project: Project, catalog: Catalog, now: float, *, run_going_on: bool) -> Onlooker:
     """The scheduler in the midst of the run; without one, as the next run will find things."""
     beginning = beginning_of(project, catalog)
-    scheduler = beginning.scheduler(StandingScheduler, uniform=uniform_of(beginning), reach=reach_of(project))
+    scheduler = beginning.scheduler(Onlooker, uniform=uniform_of(beginning), reach=reach_of(project))
     happened: list[_Happening] = list(_arrivals(project, catalog))
     if run_going_on:
         updates = [*_failed(catalog, project.graph, beginning.retry.attempts - 1), *catalog.updates.running()]
@@ -29,17 +29,17 @@ def scheduler_now(project: Project, catalog: Catalog, now: float, *, run_going_o
         if isinstance(what, UpdateRow):
             _start(scheduler, project.graph.units.of(what.table), what)
         else:
-            scheduler.handle([what], moment)
-    scheduler.handle([TimerFired()], now)
+            scheduler.apply([what], moment)
+    scheduler.apply([TimerFired()], now)
     return scheduler
 
 
-def _start(scheduler: StandingScheduler, unit: str, update: UpdateRow) -> None:
-    scheduler.handle([], update.started_at)
+def _start(scheduler: Onlooker, unit: str, update: UpdateRow) -> None:
+    scheduler.apply([], update.started_at)
     scheduler.is_running(unit, update.track, upto=update.upto, rebuild=update.kind == "rebuild")
     if update.finished_at is not None:
         failed = UpdateFailed(table=unit, track=update.track, reason=update.error or "")
-        scheduler.handle([failed], update.finished_at)
+        scheduler.apply([failed], update.finished_at)
 
 
 def _arrivals(project: Project, catalog: Catalog) -> Iterator[tuple[float, DataArrived]]:

@@ -1,8 +1,9 @@
 """Who goes next: the scheduler, free of I/O and clocks, and the policies it is made of.
 
-`Scheduler.handle(events, now)` takes what happened and returns what to do. The live warehouse and the
-simulator drive the same object. A `Policy` says how: an ordering (who is best), an allocation (which track), an
-inheritance (with whose priority) and chopping (how much at a time).
+`Scheduler.handle(events, now)` takes what happened and returns what to do: it applies the events, then decides. The
+live warehouse and the simulator drive the same object; an `Onlooker` applies and decides nothing. A `Policy`
+says how: an ordering (who is best), an allocation (which track), an inheritance (with whose priority) and chopping (how
+much at a time).
 """
 
 from freshtide.scheduling.adaptive import Adaptive, Mode, ReservationView
@@ -28,13 +29,13 @@ from freshtide.scheduling.inheritance import (
     SumInheritance,
 )
 from freshtide.scheduling.named import GROUP_AND_RUN, PRP, adaptive_policy
+from freshtide.scheduling.onlooker import Onlooker, Prospect
 from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Ordering
 from freshtide.scheduling.policy import ALLOCATIONS, INHERITANCES, Policy
 from freshtide.scheduling.reasons import TableView
 from freshtide.scheduling.retries import RetryPolicy
+from freshtide.scheduling.scheduled import ASSUMED_PERIOD, ScheduledTable
 from freshtide.scheduling.scheduler import Scheduler
-from freshtide.scheduling.standing import Prospect, StandingScheduler
-from freshtide.scheduling.states import ASSUMED_PERIOD, ScheduledTable
 
 __all__ = [
     "ALLOCATIONS",
@@ -58,6 +59,7 @@ __all__ = [
     "MaxPlusInheritance",
     "Mode",
     "NoInheritance",
+    "Onlooker",
     "Ordering",
     "Partition",
     "Policy",
@@ -69,7 +71,6 @@ __all__ = [
     "ScheduledTable",
     "Scheduler",
     "Shortage",
-    "StandingScheduler",
     "SumInheritance",
     "TableView",
     "adaptive_policy",

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from freshtide.scheduling.overview import Overview
 from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.retries import RetryPolicy
-from freshtide.scheduling.scheduler import Scheduler
-from freshtide.scheduling.states import ScheduledTable
+from freshtide.scheduling.scheduled import ScheduledTable
 
-SchedulerT = TypeVar("SchedulerT", bound=Scheduler)
+SchedulerT = TypeVar("SchedulerT", bound=Overview)
 Reach = Callable[[str, float], float | None]
 """How far an update of a derived table to a cut takes it; None where it gives nothing yet."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(slots=True, kw_only=True)
 class Candidate:
-    """What orderings judge. The scheduler keeps one per table and brings it up to date; outside they are copies."""
+    """What orderings judge. The scheduler keeps one per table and brings it up to date; what it shows are copies."""
 
     table: str
     place: int

@@ -1,17 +1,21 @@
-"""Waiting updates and idle tracks: who gets which."""
+"""Waiting updates and tracks: who gets which."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Final
 
 from freshtide.scheduling.allocations import Allocation, Lane, Load, Partition, lowest, tracks_of
+from freshtide.scheduling.conditions import NOT_RUNNING, TableStatus
+from freshtide.scheduling.known import KnownTable
 from freshtide.scheduling.orderings import Ordering
 from freshtide.scheduling.ready import Entry, ReadyQueue
-from freshtide.scheduling.states import TableState, TableStatus
+
+# Sharing out takes time in proportion to the tables: many that drift at once are shared out together.
+_DRIFTED_SHARE: Final = 0.01
 
 
 class Dispatcher:
-    """A queue per lane, and the set of tracks on which nothing runs.
+    """A queue per lane, and the tracks: what runs on each, and the set of those on which nothing does.
 
     Golab et al. 2011 go through all waiting updates, best first, and give each the first available track that it may
     use. All tables of a lane may use the same tracks, so only the best of each lane has to be looked at: a decision
@@ -19,51 +23,107 @@ class Dispatcher:
     """
 
     def __init__(
-        self, states: Sequence[TableState], *, tracks: int, allocation: Allocation, ordering: Ordering
+        self,
+        tables: list[KnownTable],
+        *,
+        tracks: int,
+        allocation: Allocation,
+        ordering: Ordering,
+        repartition: float,
     ) -> None:
-        # By place.
-        self._states = states
-        self._tracks = tracks
+        """`tables` are in the order of their places."""
+        self._tables = tables
+        self.tracks = tracks
+        self._on: list[KnownTable | None] = [None] * tracks
+        """What runs on each track."""
         self._allocation = allocation
+        self._repartition = repartition
         self.ordering = ordering
         self.available = (1 << tracks) - 1
+        """The tracks on which nothing runs. Only `take` and `give_back` write it."""
         self.waiting = 0
         """How many candidates stand in the queues."""
+        self.is_stirred = True
+        """Whether one of those that wait may have a track now that had none before."""
         self.partition: Partition
-        self.lanes: tuple[Lane, ...]
         self.queues: list[ReadyQueue]
+        self._planned: list[float] = []
+        """By place: E(P) when the tracks were last shared out."""
+        self._drifted: set[int] = set()
         self.share_out()
 
     def share_out(self) -> None:
         """Divide the tracks anew among the tables that take part."""
-        taking_part = [state for state in self._states if state.status is TableStatus.ACTIVE]
-        loads = [Load(table=s.table, period=s.period, execution=s.period_cost) for s in taking_part or self._states]
-        self.partition = self._allocation.partition(loads, self._tracks)
-        self.lanes = self.partition.lanes
-        self.queues = [self.ordering.queue() for _ in self.lanes]
-        self._by_lane = list(zip(self.queues, self.lanes, strict=True))
-        for state in self._states:
-            waiting = state.ticket > 0
-            state.lane = self.partition.lane_of.get(state.table, 0)
-            state.queue = self.queues[state.lane]
-            state.own = self.lanes[state.lane].own
-            state.ticket = 0
-            state.partitioned_cost = state.period_cost
-            if waiting:
-                state.queue.put(state)
+        self.stir()
+        tables = self._tables
+        taking_part = [table for table in tables if table.condition.status is TableStatus.ACTIVE]
+        loads = [
+            Load(table=table.name, period=table.candidate.period, execution=table.estimate.per_period)
+            for table in taking_part or tables
+        ]
+        self.partition = self._allocation.partition(loads, self.tracks)
+        self.queues = [self.ordering.queue() for _ in self.partition.lanes]
+        self._by_lane = list(zip(self.queues, self.partition.lanes, strict=True))
+        for table in tables:
+            table.queue, table.lane = self._by_lane[self.partition.lane_of.get(table.name, 0)]
+            candidate = table.candidate
+            if candidate.ticket:
+                candidate.ticket = 0
+                table.queue.put(candidate)
+        self._planned = [table.estimate.per_period for table in tables]
+        self._drifted.clear()
 
-    def put(self, state: TableState) -> None:
+    def is_outdated(self, learnt_of: KnownTable) -> bool:
+        """Whether so many costs have moved since the tracks were shared out that it is to be done again."""
+        factor, cost, planned = self._repartition, learnt_of.estimate.per_period, self._planned[learnt_of.place]
+        if cost <= factor * planned and planned <= factor * cost:
+            return False
+        self._drifted.add(learnt_of.place)
+        return len(self._drifted) >= _DRIFTED_SHARE * len(self._tables)
+
+    def take(self, table: KnownTable, track: int) -> None:
+        """An update of the table runs there from now on, and waits no longer."""
+        if table.candidate.ticket:
+            self.withdraw(table)
+        self._on[track] = table
+        self.available &= ~(1 << track)
+        table.condition.track = track
+
+    def give_back(self, table: KnownTable) -> None:
+        """The table's update has ended, and leaves its track to others."""
+        track = table.condition.track
+        assert track != NOT_RUNNING, f"no update of '{table.name}' is running"
+        self._on[track] = None
+        self.available |= 1 << track
+        self.is_stirred = True
+        table.condition.track = NOT_RUNNING
+
+    @property
+    def running(self) -> dict[int, KnownTable]:
+        """Tracks to what runs on them."""
+        return {track: table for track, table in enumerate(self._on) if table is not None}
+
+    def put(self, table: KnownTable) -> None:
         """Let a table wait, or give it its new rank if it is waiting already."""
-        if not state.ticket:
+        if not table.candidate.ticket:
             self.waiting += 1
-        state.queue.put(state)
+        table.queue.put(table.candidate)
 
-    def withdraw(self, state: TableState) -> None:
+    def withdraw(self, table: KnownTable) -> None:
         """Let a table that waits do so no longer."""
         self.waiting -= 1
-        state.queue.withdraw(state)
+        table.queue.withdraw(table.candidate)
 
-    def choose(self) -> tuple[TableState, int] | None:
+    def stir(self) -> None:
+        """Have the next decision look at those that wait, though no track has been given back."""
+        self.is_stirred = True
+
+    def may_go_on(self) -> bool:
+        """Whether somebody waits who may have a track now and had none before. It is told once per change."""
+        stirred, self.is_stirred = self.is_stirred, False
+        return stirred and self.waiting > 0
+
+    def choose(self) -> tuple[KnownTable, int] | None:
         """The best waiting update that an idle track may take, and that track; they stay where they are."""
         found: Entry | None = None
         where, available = 0, self.available
@@ -76,7 +136,7 @@ class Dispatcher:
                 found, where = entry, tracks
         if found is None:
             return None
-        return self._states[found[1]], lowest(where)
+        return self._tables[found[1]], lowest(where)
 
     def place(self, lane: Lane) -> int:
         """The idle tracks that a lane's next update may take, of the kind it prefers most."""
@@ -86,10 +146,10 @@ class Dispatcher:
             return tracks
         tracks = available & lane.promotable
         if tracks and not self.partition.aggressive:
-            return sum(1 << track for track in tracks_of(tracks) if not self.awaited(track))
+            return sum(1 << track for track in tracks_of(tracks) if not self._awaited(track))
         return tracks
 
-    def awaited(self, track: int) -> bool:
+    def _awaited(self, track: int) -> bool:
         """Whether an update waits that would be given this idle track as its home."""
         bit = 1 << track
         for queue, lane in self._by_lane:
@@ -101,17 +161,17 @@ class Dispatcher:
                 return True
         return False
 
-    def placed(self, state: TableState, track: int) -> str:
+    def placed(self, table: KnownTable, track: int) -> str:
         """In a word, why the update may run there."""
-        lane, bit = self.lanes[state.lane], 1 << track
+        lane, bit = table.lane, 1 << track
         kinds = {"home": lane.own, "shared": lane.shared, "free": lane.free, "promoted": lane.promotable}
         return next(kind for kind, tracks in kinds.items() if tracks & bit)
 
-    def best(self, count: int) -> list[TableState]:
+    def best(self, count: int) -> list[KnownTable]:
         """The waiting tables over all lanes, best first."""
         entries = sorted(entry for queue in self.queues for entry in queue.best(count))[:count]
-        return [self._states[place] for _, place, *_ in entries]
+        return [self._tables[place] for _, place, *_ in entries]
 
     @property
     def idle(self) -> bool:
-        return self.available == (1 << self._tracks) - 1 and not self.waiting
+        return self.available == (1 << self.tracks) - 1 and not self.waiting

@@ -5,9 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, Final
 
 from freshtide.scheduling.candidates import Candidate
+
+# Compiled, what a module imports is looked up with each call, unless it is a constant of its own.
+_push: Final = heappush
+_pop: Final = heappop
 
 Entry = tuple[Any, int, int, Candidate]
 """Rank, place of the table, ticket, candidate: entries compare like their candidates."""
@@ -63,7 +67,7 @@ class RankedQueue(ReadyQueue):
         ticket = self._tickets = self._tickets + 1
         candidate.ticket, candidate.rank = ticket, rank
         heap = self._heap
-        heappush(heap, (rank, candidate.place, ticket, candidate))
+        _push(heap, (rank, candidate.place, ticket, candidate))
         if len(heap) > 64 + 4 * self._live:
             heap[:] = [entry for entry in heap if entry[3].ticket == entry[2]]
             heapify(heap)
@@ -79,7 +83,7 @@ class RankedQueue(ReadyQueue):
             entry = heap[0]
             if entry[3].ticket == entry[2]:
                 return entry
-            heappop(heap)
+            _pop(heap)
         return None
 
     def best(self, count: int) -> list[Entry]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from freshtide.core.commands import Decision, RunnerUp
 from freshtide.scheduling.adaptive import ReservationView
 from freshtide.scheduling.candidates import Candidate
+from freshtide.scheduling.conditions import NOT_RUNNING, TableStatus
 from freshtide.scheduling.dispatch import Dispatcher
-from freshtide.scheduling.states import NOT_RUNNING, TableState, TableStatus
+from freshtide.scheduling.known import KnownTable
 from freshtide.scheduling.waiting import why_not_placed, why_waiting
 
 _RUNNERS_UP = 3
@@ -33,59 +33,42 @@ class TableView:
     """Under the adaptive scheduler."""
 
 
-def view_of(
-    state: TableState,
-    dispatcher: Dispatcher,
-    running: Mapping[int, TableState],
-    reservation: ReservationView | None,
-) -> TableView:
-    """`running` maps tracks to what runs on them."""
+def view_of(table: KnownTable, dispatcher: Dispatcher, reservation: ReservationView | None) -> TableView:
+    condition = table.condition
     return TableView(
-        name=state.table,
-        freshness=state.freshness,
-        status=state.status,
-        track=None if state.track == NOT_RUNNING else state.track,
-        pending=len(state.pending) - state.taken,
-        retry_at=state.retry_at,
-        candidate=copy_of(state) if state.ticket else None,
-        lane=dispatcher.lanes[state.lane].label,
-        waits=why_waiting(state, dispatcher, running, reservation),
+        name=table.name,
+        freshness=condition.freshness,
+        status=condition.status,
+        track=None if condition.track == NOT_RUNNING else condition.track,
+        pending=len(table.pending.stamps) - table.pending.taken,
+        retry_at=condition.retry_at,
+        candidate=copy_of(table.candidate) if table.candidate.ticket else None,
+        lane=table.lane.label,
+        waits=why_waiting(table, dispatcher, reservation),
         reservation=reservation,
     )
 
 
-def decision_for(
-    state: TableState, track: int, dispatcher: Dispatcher, running: Mapping[int, TableState], *, allocation: str
-) -> Decision:
+def decision_for(table: KnownTable, track: int, dispatcher: Dispatcher, *, allocation: str) -> Decision:
     """Why the table's update is started on that track, before it is."""
-    others = [other for other in dispatcher.best(_RUNNERS_UP + 1) if other is not state][:_RUNNERS_UP]
+    others = [other for other in dispatcher.best(_RUNNERS_UP + 1) if other is not table][:_RUNNERS_UP]
+    candidate = table.candidate
     return Decision(
         ordering=dispatcher.ordering.name,
         allocation=allocation,
-        lane=dispatcher.lanes[state.lane].label,
-        placed=dispatcher.placed(state, track),
-        benefit=state.benefit,
-        delta=state.delta,
-        cost=state.cost,
-        waiting=dispatcher.waiting - (state.ticket > 0),
+        lane=table.lane.label,
+        placed=dispatcher.placed(table, track),
+        benefit=candidate.benefit,
+        delta=candidate.delta,
+        cost=candidate.cost,
+        waiting=dispatcher.waiting - (candidate.ticket > 0),
         runners_up=tuple(
-            RunnerUp(table=other.table, benefit=other.benefit, waits=why_not_placed(other, dispatcher, running))
+            RunnerUp(table=other.name, benefit=other.candidate.benefit, waits=why_not_placed(other, dispatcher))
             for other in others
         ),
     )
 
 
-def copy_of(state: TableState) -> Candidate:
-    """The table's candidate as it is now, which does not change any more."""
-    return Candidate(
-        table=state.table,
-        place=state.place,
-        priority=state.priority,
-        period=state.period,
-        released_at=state.released_at,
-        delta=state.delta,
-        cost=state.cost,
-        upto=state.upto,
-        due=state.due,
-        update_stream=state.update_stream,
-    )
+def copy_of(candidate: Candidate) -> Candidate:
+    """The candidate as it is now, which does not change any more and stands in no queue."""
+    return replace(candidate, ticket=0, rank=None)

@@ -9,46 +9,44 @@ from freshtide.core.instants import format_instant
 from freshtide.core.staleness import trailing_edge
 from freshtide.scheduling.adaptive import ReservationView
 from freshtide.scheduling.allocations import Lane, tracks_of
+from freshtide.scheduling.conditions import NOT_RUNNING, TableStatus
 from freshtide.scheduling.dispatch import Dispatcher
-from freshtide.scheduling.states import NOT_RUNNING, TableState, TableStatus
+from freshtide.scheduling.known import KnownTable
 
 NEXT = "it is the next to start"
 
 
-def why_waiting(
-    state: TableState,
-    dispatcher: Dispatcher,
-    running: Mapping[int, TableState],
-    reservation: ReservationView | None = None,
-) -> str | None:
+def why_waiting(table: KnownTable, dispatcher: Dispatcher, reservation: ReservationView | None = None) -> str | None:
     """The first thing that keeps an update of the table from starting; None if it is running."""
-    if state.track != NOT_RUNNING:
+    condition = table.condition
+    if condition.track != NOT_RUNNING:
         return None
-    if state.status is not TableStatus.ACTIVE:
-        return {TableStatus.PAUSED: "it is paused", TableStatus.FAILED: "it has failed too often"}[state.status]
-    if state.retry_at is not None:
-        return f"its last update failed and is tried again at {format_instant(state.retry_at)}"
-    if not state.ticket:
-        return _not_released(reservation) or _nothing_to_do(state)
-    if dispatcher.place(dispatcher.lanes[state.lane]) and dispatcher.best(1)[0] is state:
+    if condition.status is not TableStatus.ACTIVE:
+        return {TableStatus.PAUSED: "it is paused", TableStatus.FAILED: "it has failed too often"}[condition.status]
+    if condition.retry_at is not None:
+        return f"its last update failed and is tried again at {format_instant(condition.retry_at)}"
+    if not table.candidate.ticket:
+        return _not_released(reservation) or _nothing_to_do(table)
+    if dispatcher.place(table.lane) and dispatcher.best(1)[0] is table:
         return NEXT
-    return why_not_placed(state, dispatcher, running)
+    return why_not_placed(table, dispatcher)
 
 
-def why_not_placed(state: TableState, dispatcher: Dispatcher, running: Mapping[int, TableState]) -> str:
+def why_not_placed(table: KnownTable, dispatcher: Dispatcher) -> str:
     """Why none of the tracks takes a waiting update, or that a better one goes first."""
-    lane = dispatcher.lanes[state.lane]
+    lane, running = table.lane, dispatcher.running
     if dispatcher.place(lane):
         return f"{dispatcher.ordering.behind}: a better update takes the track"
     told = [_busy("home track", [track for track in tracks_of(lane.home) if track in running], running)]
     if free := [track for track in tracks_of(lane.free) if track in running]:
         told.append(_busy("free track", free, running))
-    told += _elsewhere(lane, dispatcher, running)
+    told += _elsewhere(lane, dispatcher)
     return "; ".join(told)
 
 
-def _elsewhere(lane: Lane, dispatcher: Dispatcher, running: Mapping[int, TableState]) -> list[str]:
+def _elsewhere(lane: Lane, dispatcher: Dispatcher) -> list[str]:
     """Of the tracks that are neither its home nor free: why the update is not promoted to one."""
+    running = dispatcher.running
     idle = tracks_of(dispatcher.available)
     promotable = [track for track in idle if lane.promotable >> track & 1]
     barred = [track for track in idle if track not in promotable]
@@ -70,22 +68,26 @@ def _not_released(reservation: ReservationView | None) -> str | None:
     return f"its next update is released at {moment}: in {reservation.mode} mode there is one every {period}"
 
 
-def _nothing_to_do(state: TableState) -> str:
-    if not state.sources and state.update_stream:
+def _nothing_to_do(table: KnownTable) -> str:
+    if not table.sources and table.spec.update_stream:
         return "no update is pending"
-    if not state.sources:
+    if not table.sources:
         return "no data has arrived since its last update"
-    oldest = min(state.sources, key=lambda source: float("-inf") if source.safe is None else source.safe)
-    edge = trailing_edge(source.safe for source in state.sources)
+    oldest = min(table.sources, key=lambda source: _reached(source.condition.safe))
+    edge = trailing_edge(source.condition.safe for source in table.sources)
     if edge is None:
-        return f"source not fresh: '{oldest.table}' has no data yet"
-    if state.freshness is None or edge > state.freshness:
-        return f"source not fresh: '{oldest.table}' has not reached the end of the next bucket"
-    return f"source not fresh: '{oldest.table}' has not moved on"
+        return f"source not fresh: '{oldest.name}' has no data yet"
+    if table.condition.freshness is None or edge > table.condition.freshness:
+        return f"source not fresh: '{oldest.name}' has not reached the end of the next bucket"
+    return f"source not fresh: '{oldest.name}' has not moved on"
 
 
-def _busy(kind: str, tracks: Sequence[int], running: Mapping[int, TableState]) -> str:
-    told = _joined([f"{track} ('{running[track].table}')" for track in tracks])
+def _reached(safe: float | None) -> float:
+    return float("-inf") if safe is None else safe
+
+
+def _busy(kind: str, tracks: Sequence[int], running: Mapping[int, KnownTable]) -> str:
+    told = _joined([f"{track} ('{running[track].name}')" for track in tracks])
     return f"{kind}{'' if len(tracks) == 1 else 's'} {told} {_is(tracks)} busy"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -40,9 +39,9 @@ class _Running:
     draw: Callable[[], float]
     lateness: float
     record: StalenessRecord
-    moments: array[float]
-    freshnesses: array[float]
-    """Those of the record."""
+    note_moment: Callable[[float], None]
+    note_freshness: Callable[[float], None]
+    """In the record."""
     arrival: DataArrived
     """Of the last file that was told alone. The scheduler keeps no events: it is written anew for the next one."""
     ending: UpdateFinished
@@ -59,9 +58,11 @@ class _Running:
 class Simulation:
     """One run of a workload under a policy."""
 
-    def __init__(self, workload: Workload, policy: Policy, *, tracks: int) -> None:
+    def __init__(self, workload: Workload, policy: Policy, *, tracks: int, checking: bool = False) -> None:
+        """`checking` has the scheduler assert what always holds after each call, which takes many times as long."""
         self._workload = workload
         self._tracks = tracks
+        self._checking = checking
         # What arrives while every track is busy can change nothing yet, except the mode of a table.
         self._deaf_when_busy = policy.adaptive is None
         self._tables = {table.name: _running(table, workload.seed) for table in workload.tables}
@@ -83,7 +84,7 @@ class Simulation:
     ) -> Result:
         """Until the horizon, or until so many arrivals and completions have been handled."""
         tables, slowdown = self._tables, self._workload.slowdown
-        scheduler, push, pop = self.scheduler, heappush, heappop
+        scheduler, push, pop, checking = self.scheduler, heappush, heappop, self._checking
         spread = 2.0 * self._workload.variability
         lowest = 1.0 - self._workload.variability
         factor, steady_until = 1.0, math.inf if slowdown is None else -math.inf
@@ -132,8 +133,8 @@ class Simulation:
                     if on_update is not None:
                         on_update(table.completed(now))
                     table.freshness = table.upto
-                    table.moments.append(now)
-                    table.freshnesses.append(table.upto)
+                    table.note_moment(now)
+                    table.note_freshness(table.upto)
                     happened.append(table.ending)
                 if ends_at <= now:
                     continue
@@ -158,6 +159,8 @@ class Simulation:
                     assert type(command) is WakeAt, "without failures there is nothing else to do"
                     push(ahead, (command.time, sequence, None))
                 ends_at = ahead[0][0]
+            if checking:
+                scheduler.check()
             happened.clear()
         end = now if math.isinf(horizon) else horizon
         for moment, _, table in ahead:
@@ -189,8 +192,8 @@ def _running(table: SimulatedTable, seed: int) -> _Running:
         draw=random.Random(f"{seed}/{table.name}").random,
         lateness=0.0 if late is None else late.by,
         record=record,
-        moments=record.moments,
-        freshnesses=record.freshnesses,
+        note_moment=record.moments.append,
+        note_freshness=record.freshnesses.append,
         arrival=DataArrived(table.name, 0.0),
         ending=UpdateFinished(table.name, -1, 0.0, 0.0, 0.0),
     )

@@ -25,8 +25,9 @@ class StalenessRecord:
         return Staleness(
             starts=array("d", map(sub, since, freshness)),
             ends=array("d", map(sub, [*self.moments, now], freshness)),
-            moments=self.moments,
-            freshnesses=self.freshnesses,
+            # The record goes on changing, what it was does not.
+            moments=self.moments[:],
+            freshnesses=self.freshnesses[:],
         )
 
 

@@ -16,7 +16,8 @@ from freshtide.scheduling.adaptive.releases import next_release, release
 from freshtide.scheduling.adaptive.reservation import Mode, Reservation, ReservationView
 from freshtide.scheduling.adaptive.reweighting import reweigh, settle
 from freshtide.scheduling.adaptive.settings import Adaptive
-from freshtide.scheduling.states import TableState, TableStatus
+from freshtide.scheduling.conditions import TableStatus
+from freshtide.scheduling.known import KnownTable
 
 # Time stamps are sums: what is just one period away must not fall out by its last digit.
 _ROUNDING = 1.0 + 1e-9
@@ -28,13 +29,13 @@ class Adaptation:
     """Which updates are released, and in which mode each table is."""
 
     def __init__(
-        self, states: Sequence[TableState], *, tracks: int, settings: Adaptive, reach: Reach | None = None
+        self, tables: Sequence[KnownTable], *, tracks: int, settings: Adaptive, reach: Reach | None = None
     ) -> None:
-        self._states = states
+        self._tables = tables
         self._tracks = tracks
         self._settings = settings
         self._reach = reach
-        self._reservations = [Reservation(state=state) for state in states]
+        self._reservations = [Reservation(table=table) for table in tables]
         self._late: dict[int, Reservation] = {}
         """By place: the tables that wait to be let into recovery mode."""
         self._may_let_in = False
@@ -46,67 +47,71 @@ class Adaptation:
 
     def plan(self) -> None:
         """Reserve shares anew: tables have come or gone, or their costs have changed."""
-        taking_part = [state for state in self._states if state.status is TableStatus.ACTIVE]
+        taking_part = [table for table in self._tables if table.condition.status is TableStatus.ACTIVE]
         reserved = self._reserved(taking_part)
         self.breaches = breaches(reserved, self._tracks)
         bounds = staleness_bounds(reserved, self._tracks) if not self.breaches else {}
-        for state, table in zip(taking_part, reserved, strict=True):
-            reservation = self._reservations[state.place]
-            reservation.nominal_period = table.period
-            reservation.execution = table.execution
-            reservation.recovery_period = table.recovery_period
-            reservation.threshold = self._threshold(table, bounds.get(table.table, table.period))
-        for state in self._states:
-            if state.status is not TableStatus.ACTIVE:
-                self._reservations[state.place].enter(Mode.NORMAL)
-        self._demand = sum(self._reservations[state.place].share for state in taking_part)
+        for table, asked in zip(taking_part, reserved, strict=True):
+            reservation = self._reservations[table.place]
+            reservation.nominal_period = asked.period
+            reservation.execution = asked.execution
+            reservation.recovery_period = asked.recovery_period
+            reservation.threshold = self._threshold(asked, bounds.get(asked.table, asked.period))
+        for table in self._tables:
+            if table.condition.status is not TableStatus.ACTIVE:
+                self._reservations[table.place].enter(Mode.NORMAL)
+        self._demand = sum(self._reservations[table.place].share for table in taking_part)
         self._may_let_in = True
 
-    def ended(self, state: TableState, now: float) -> None:
+    def ended(self, table: KnownTable, now: float) -> None:
         """An update of the table has been committed."""
-        reservation = self._reservations[state.place]
+        reservation = self._reservations[table.place]
         reservation.is_open, reservation.finished_at, reservation.has_just_ended = False, now, True
 
     def woken(self) -> None:
         """A moment that was asked for has come."""
         self._wakes_at = float("inf")
 
-    def advance(self, touched: list[TableState], now: float) -> float | None:
+    def advance(self, touched: list[KnownTable], now: float) -> float | None:
         """Change modes and release updates, after all that happened at this moment. When to look again, if that is new.
 
         `touched` are the tables to which something happened; those that change without it are added.
         """
         while self._alarms and self._alarms[0][0] <= now:
-            touched.append(self._states[heappop(self._alarms)[1]])
-        looked_at = [self._reservations[state.place] for state in touched]
+            touched.append(self._tables[heappop(self._alarms)[1]])
+        looked_at = [self._reservations[table.place] for table in touched]
         for reservation in looked_at:
             self._end(reservation, now)
         for reservation in looked_at:
-            self._note_lateness(reservation)
+            self._note_lateness(reservation, now)
         for reservation in self._let_in(now):
-            touched.append(reservation.state)
+            touched.append(reservation.table)
             looked_at.append(reservation)
         for reservation in looked_at:
             self._release(reservation, now)
         return self._next_wake()
 
-    def propose(self, state: TableState) -> bool:
+    def is_released(self, table: KnownTable) -> bool:
+        """Whether an update of the table may start, or has started."""
+        return self._reservations[table.place].is_open
+
+    def propose(self, table: KnownTable, now: float) -> bool:
         """Bring the candidate up to date; False if no update of the table is released, or there is nothing to load."""
-        reservation = self._reservations[state.place]
+        reservation = self._reservations[table.place]
         if not reservation.is_open:
             return False
-        if state.rebuild_wanted or state.revision_wanted or state.update_stream:
-            if not state.propose():
+        if table.pending.is_wanted_anew or table.spec.update_stream:
+            if not table.propose(now):
                 return False
-        elif not state.pending:
+        elif not table.pending.stamps:
             return False
         else:
-            state.aim_at(self._goal(state))
-        state.released_at, state.due = reservation.released_at, reservation.deadline
+            table.aim_at(self._goal(table))
+        table.candidate.released_at, table.candidate.due = reservation.released_at, reservation.deadline
         return True
 
-    def look(self, state: TableState) -> ReservationView:
-        reservation = self._reservations[state.place]
+    def look(self, table: KnownTable) -> ReservationView:
+        reservation = self._reservations[table.place]
         coming = None if reservation.is_open else next_release(reservation)
         return ReservationView(
             mode=reservation.mode,
@@ -120,34 +125,35 @@ class Adaptation:
     @property
     def holds_back(self) -> bool:
         """Whether there is something to load whose time has not come."""
-        return any(r.state.able and not r.is_open and r.unfresh_since is not None for r in self._reservations)
+        return any(r.is_able and not r.is_open and r.unfresh_since is not None for r in self._reservations)
 
-    def _reserved(self, states: Sequence[TableState]) -> list[Reserved]:
+    def _reserved(self, tables: Sequence[KnownTable]) -> list[Reserved]:
         worst = self._settings.costs == "worst"
+        periods = {table.name: table.candidate.period for table in tables}
         executions = {
-            state.table: state.model.longest(state.period) if worst else state.period_cost for state in states
+            table.name: table.estimate.model.longest(periods[table.name]) if worst else table.estimate.per_period
+            for table in tables
         }
-        total = sum(executions[state.table] / state.period for state in states)
-        taking_part = {state.table for state in states}
+        total = sum(executions[name] / period for name, period in periods.items())
         return [
             Reserved(
-                table=state.table,
-                period=state.period,
-                execution=executions[state.table],
+                table=table.name,
+                period=periods[table.name],
+                execution=executions[table.name],
                 recovery_period=self._settings.recovery_period(
-                    state.table,
-                    execution=executions[state.table],
-                    period=state.period,
+                    table.name,
+                    execution=executions[table.name],
+                    period=periods[table.name],
                     total_utilisation=total,
                     tracks=self._tracks,
                 ),
-                sources=tuple(source.table for source in state.sources if source.table in taking_part),
-                phase=state.spec.phase,
-                arrival_jitter=state.spec.arrival_jitter,
-                timestamp_jitter=state.spec.timestamp_jitter,
-                held_back=state.spec.held_back,
+                sources=tuple(source.name for source in table.sources if source.name in periods),
+                phase=table.spec.phase,
+                arrival_jitter=table.spec.arrival_jitter,
+                timestamp_jitter=table.spec.timestamp_jitter,
+                held_back=table.spec.held_back,
             )
-            for state in states
+            for table in tables
         ]
 
     def _threshold(self, table: Reserved, bound: float) -> float:
@@ -167,9 +173,9 @@ class Adaptation:
         if reservation.normal_from is not None and reservation.normal_from <= now:
             self._change(reservation, Mode.NORMAL)
 
-    def _note_lateness(self, reservation: Reservation) -> None:
-        place = reservation.state.place
-        if not rule_nr(reservation):
+    def _note_lateness(self, reservation: Reservation, now: float) -> None:
+        place = reservation.table.place
+        if not rule_nr(reservation, now):
             self._late.pop(place, None)
         elif place not in self._late:
             self._late[place] = reservation
@@ -183,7 +189,7 @@ class Adaptation:
             self._late.values(), demand=self._demand, tracks=self._tracks, arbitration=self._settings.arbitration
         )
         for reservation in let_in:
-            del self._late[reservation.state.place]
+            del self._late[reservation.table.place]
             self._change(reservation, Mode.RECOVERY)
             reweigh(reservation, now)
         return let_in
@@ -195,7 +201,7 @@ class Adaptation:
         self._may_let_in = True
 
     def _release(self, reservation: Reservation, now: float) -> None:
-        if reservation.is_open or not reservation.state.able:
+        if reservation.is_open or not reservation.is_able:
             return
         coming = next_release(reservation)
         if coming is None:
@@ -206,26 +212,27 @@ class Adaptation:
         else:
             self._alarm(reservation, certain_from)
 
-    def _goal(self, state: TableState) -> float:
+    def _goal(self, table: KnownTable) -> float:
         """One file of a base table, one period of a view (Definition 8); a first backlog is loaded as a whole."""
-        newest, freshness = state.pending[-1], state.freshness
-        if freshness is None or state.first_load:
+        stamps, freshness, period = table.pending.stamps, table.condition.freshness, table.candidate.period
+        newest = stamps[-1]
+        if freshness is None or table.condition.first_load:
             return newest
-        if not state.sources:
-            return state.pending[0]
-        limit = freshness + state.period
-        if newest <= freshness + state.period * _ROUNDING:
+        if not table.sources:
+            return stamps[0]
+        limit = freshness + period
+        if newest <= freshness + period * _ROUNDING:
             return newest
         if self._reach is None:
             return limit
-        reached = self._reach(state.table, limit)
+        reached = self._reach(table.name, limit)
         # A bucket that is longer than the period is closed as a whole.
-        return state.pending[0] if reached is None or reached <= freshness else reached
+        return stamps[0] if reached is None or reached <= freshness else reached
 
     def _alarm(self, reservation: Reservation, moment: float) -> None:
         if reservation.alarmed_for != moment:
             reservation.alarmed_for = moment
-            heappush(self._alarms, (moment, reservation.state.place))
+            heappush(self._alarms, (moment, reservation.table.place))
 
     def _next_wake(self) -> float | None:
         if not self._alarms or self._alarms[0][0] >= self._wakes_at:

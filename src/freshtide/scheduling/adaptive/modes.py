@@ -18,12 +18,12 @@ def rule_rn(reservation: Reservation) -> None:
         reservation.agreed_release = None
 
 
-def rule_nr(reservation: Reservation) -> bool:
+def rule_nr(reservation: Reservation, now: float) -> bool:
     """Whether a table may enter recovery mode: it is in normal mode and further behind than its threshold."""
     return (
         reservation.mode is Mode.NORMAL
-        and reservation.state.able
-        and reservation.gap > reservation.threshold * (1.0 + ROUNDING)
+        and reservation.is_able
+        and reservation.gap(now) > reservation.threshold * (1.0 + ROUNDING)
     )
 
 
@@ -41,8 +41,8 @@ def admitted(eligible: Iterable[Reservation], *, demand: float, tracks: int, arb
 
 
 def _by_share(reservation: Reservation) -> tuple[float, int]:
-    return reservation.extra_share, reservation.state.place
+    return reservation.extra_share, reservation.table.place
 
 
 def _by_priority(reservation: Reservation) -> tuple[float, float, int]:
-    return -reservation.state.priority, reservation.extra_share, reservation.state.place
+    return -reservation.table.candidate.priority, reservation.extra_share, reservation.table.place

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from freshtide.scheduling.states import NOT_RUNNING, TableState
+from freshtide.scheduling.conditions import NOT_RUNNING
+from freshtide.scheduling.known import KnownTable
 
 
 class Mode(StrEnum):
@@ -32,7 +33,7 @@ class ReservationView:
 class Reservation:
     """In the paper's words: task T_k, with j the index of its last released job."""
 
-    state: TableState
+    table: KnownTable
     nominal_period: float = 1.0
     recovery_period: float = 1.0
     execution: float = 0.0
@@ -75,29 +76,29 @@ class Reservation:
 
     @property
     def is_running(self) -> bool:
-        return self.state.track != NOT_RUNNING
+        return self.table.condition.track != NOT_RUNNING
+
+    @property
+    def is_able(self) -> bool:
+        """Whether the table takes part and is not to be tried again later."""
+        return self.table.condition.able
 
     @property
     def unfresh_since(self) -> float | None:
         """Since when there has been something to load that no update has taken; None if there is nothing."""
-        state = self.state
-        since = state.since[state.taken] if len(state.since) > state.taken else None
-        if state.rebuild_wanted or state.revision_wanted:
-            return state.wanted_since if since is None else min(since, state.wanted_since)
-        return since
+        return self.table.pending.waits_since
 
-    @property
-    def gap(self) -> float:
+    def gap(self, now: float) -> float:
         """TE - F: how far the table is behind what has arrived for it; an update stream, how long that has waited."""
-        state = self.state
-        if state.update_stream:
-            return 0.0 if self.unfresh_since is None else state.moment - self.unfresh_since
-        if not state.pending:
+        table, pending = self.table, self.table.pending
+        if table.spec.update_stream:
+            return 0.0 if pending.waits_since is None else now - pending.waits_since
+        if not pending.stamps:
             return 0.0
-        newest = max(state.pending[-1], state.pending[state.taken - 1])
+        newest = max(pending.stamps[-1], pending.stamps[pending.taken - 1])
         # Nothing is loaded yet: the first data stands for one period, like any other.
-        freshness = state.pending[0] - self.nominal_period if state.freshness is None else state.freshness
-        return newest - freshness
+        freshness = table.condition.freshness
+        return newest - (pending.stamps[0] - self.nominal_period if freshness is None else freshness)
 
     def enter(self, mode: Mode) -> None:
         self.mode, self.normal_from, self.is_settled_at_end = mode, None, False

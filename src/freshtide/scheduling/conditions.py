@@ -1,0 +1,43 @@
+"""How a table stands: how fresh it is, whether it takes part, and where its update runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+NOT_RUNNING: Final = -1
+
+
+class TableStatus(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    FAILED = "failed"
+
+
+@dataclass(slots=True, kw_only=True)
+class Condition:
+    """What has become of a table so far."""
+
+    freshness: float | None
+    """None: nothing has ever been loaded."""
+    safe: float | None
+    """Up to where dependents may use it."""
+    first_load: bool
+    """Whether nothing was ever loaded at the start, and the table has not caught up since: a backlog is not chopped."""
+    status: TableStatus
+    able: bool
+    """Whether the table takes part and is not to be tried again later."""
+    failures: int = 0
+    """In a row."""
+    retry_at: float | None = None
+    track: int = NOT_RUNNING
+    """Where its update runs. Only the dispatcher writes it, with the track itself."""
+    disturbed: bool = False
+    """Whether the surroundings failed while the update ran."""
+    revised: bool = False
+    """Whether its last update changed rows that dependents may have used: freshness can have gone back with it."""
+
+    def change(self, status: TableStatus, retry_at: float | None) -> None:
+        self.status, self.retry_at = status, retry_at
+        self.able = status is TableStatus.ACTIVE and retry_at is None

@@ -1,0 +1,39 @@
+"""What the scheduler has to be told of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from freshtide.core.costs import Cost, CostModel
+
+# A feed that declares no period is taken for one that delivers every minute: ordering and sharing out need a number.
+ASSUMED_PERIOD = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledTable:
+    """What the scheduler has to be told of a table, and the state it starts from."""
+
+    name: str
+    sources: tuple[str, ...] = ()
+    priority: float = 1.0
+    period: float | None = None
+    """None: unknown; then updates are not chopped."""
+    cost: Cost = field(default_factory=CostModel)
+    freshness: float | None = None
+    """None: nothing has ever been loaded."""
+    safe: float | None = None
+    paused: bool = False
+    failed: bool = False
+    update_stream: bool = False
+    """Whether it is fed by an update stream: its staleness is then how long its oldest pending update has waited."""
+    revised_sources: bool = False
+    """Whether sources were revised after the table's last update."""
+    phase: float = 0.0
+    arrival_jitter: float = 0.0
+    timestamp_jitter: float = 0.0
+    """How regular the table's feed is (Leontyev et al. 2010, Definition 2); of views nothing is asked."""
+    held_back: float = 0.0
+    """How far what dependents may use stays behind the table's freshness."""
+    expected_at: float | None = None
+    """When data, or a movement of the sources, is expected next."""

@@ -1,0 +1,249 @@
+"""All tables together: how what happens changes them, and which of them could be updated then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from freshtide.core.commands import Command, GiveUp, WakeAt
+from freshtide.core.events import (
+    DataArrived,
+    Event,
+    RebuildRequested,
+    SurroundingsFailed,
+    SurroundingsMended,
+    TablePaused,
+    TableResumed,
+    TimerFired,
+    UpdateFailed,
+    UpdateFinished,
+)
+from freshtide.core.staleness import trailing_edge
+from freshtide.scheduling.adaptive import Adaptation
+from freshtide.scheduling.conditions import NOT_RUNNING, TableStatus
+from freshtide.scheduling.dispatch import Dispatcher
+from freshtide.scheduling.expectations import Expectations
+from freshtide.scheduling.known import KnownTable
+from freshtide.scheduling.retries import RetryPolicy
+
+
+class Situation:
+    """What is known of all tables. Events change it; nothing in here starts an update."""
+
+    def __init__(
+        self,
+        tables: list[KnownTable],
+        dispatcher: Dispatcher,
+        *,
+        expectations: Expectations | None,
+        adaptation: Adaptation | None,
+        retry: RetryPolicy,
+        reach: Callable[[str, float], float | None] | None,
+    ) -> None:
+        """`reach` says how far an update to a cut takes a derived table: all the way, unless buckets have to close."""
+        self.tables = {table.name: table for table in tables}
+        self.dispatcher = dispatcher
+        self.expectations = expectations
+        self.adaptation = adaptation
+        self._retry = retry
+        self._reach = reach
+        self.retrying: dict[str, None] = {}
+        """The tables that are to be tried again later."""
+        self.held = False
+        """Whether nothing is to be started, because the surroundings are not well."""
+        self.touched = list(tables)
+        """The tables to look at: whether they could be updated may have changed.
+
+        Any of them could be from the start; what is there then counts as released at the first call."""
+        self._update_streams = [table for table in tables if table.spec.update_stream]
+        self.is_steered = bool(self._update_streams) or expectations is not None or adaptation is not None
+        """Whether more counts than what has arrived and ended. Mostly it does not, and need not be asked for thrice."""
+        self._appliers: dict[type, Callable[..., Command | None]] = {
+            UpdateFailed: self._fail,
+            SurroundingsFailed: self._hold,
+            SurroundingsMended: self._go_on,
+            TimerFired: self._wake,
+            TablePaused: self._pause,
+            TableResumed: self._resume,
+            RebuildRequested: self._want_rebuild,
+        }
+
+    def apply(self, events: Iterable[Event], now: float) -> tuple[Command, ...]:
+        """Take note of all that happened; commands that follow whatever is decided."""
+        commands: tuple[Command, ...] = ()
+        tables, touched, dispatcher, steered = self.tables, self.touched, self.dispatcher, self.is_steered
+        # A simulation tells millions of arrivals and ends of updates: what else there is, is behind one test each.
+        for event in events:
+            if type(event) is DataArrived:
+                table = tables[event.table]
+                at = now if event.at is None else event.at
+                if table.candidate.update_stream:
+                    table.pending.arrive_together(event.timestamp, at)
+                else:
+                    table.pending.arrive(event.timestamp, at)
+                if table.condition.track == NOT_RUNNING:
+                    # A running table is looked at when its update ends.
+                    touched.append(table)
+                if steered:
+                    self._note_arrival(table, at)
+            elif type(event) is UpdateFinished:
+                table = tables[event.table]
+                if not table.plain:
+                    self._note_end(table, event, now)
+                condition, pending = table.condition, table.pending
+                condition.freshness, condition.safe, condition.revised = event.freshness, event.safe, event.revised
+                dispatcher.give_back(table)
+                pending.drop_taken()
+                if pending.stamps:
+                    touched.append(table)
+            else:
+                command = self._appliers[type(event)](event, now)
+                if command is not None:
+                    commands += (command,)
+        return commands
+
+    def started(self, table: KnownTable, track: int) -> None:
+        """An update of the table runs there from now on, up to where its candidate says."""
+        self.dispatcher.take(table, track)
+        table.started()
+
+    def steer(self, now: float) -> list[Command]:
+        """Whatever changes with time alone: modes and releases, and the ranks of update streams."""
+        commands: list[Command] = []
+        if self.adaptation is not None:
+            for table in self.touched:
+                if table.sources:
+                    self._see_edge(table, now)
+            wake = self.adaptation.advance(self.touched, now)
+            if wake is not None:
+                commands.append(WakeAt(wake))
+        for table in self._update_streams:
+            # They have grown staler while they waited: their ranks hold for one moment only.
+            if table.candidate.ticket and self._propose(table, now):
+                self.dispatcher.put(table)
+        return commands
+
+    def line_up(self, now: float) -> None:
+        """Let those wait that could be updated, and nobody else."""
+        dispatcher = self.dispatcher
+        for table in self.touched:
+            if self.could_start(table, now):
+                dispatcher.put(table)
+            elif table.candidate.ticket:
+                dispatcher.withdraw(table)
+        self.touched.clear()
+
+    def could_start(self, table: KnownTable, now: float) -> bool:
+        """Whether there is something to update, by its sources if it has any, and nothing that forbids it."""
+        if table.plain:
+            return table.propose(now)
+        if table.sources:
+            self._see_edge(table, now)
+        return table.condition.track == NOT_RUNNING and table.condition.able and self._propose(table, now)
+
+    def _propose(self, table: KnownTable, now: float) -> bool:
+        """Bring the table's candidate up to date; False if there is nothing to update."""
+        return table.propose(now) if self.adaptation is None else self.adaptation.propose(table, now)
+
+    def _see_edge(self, table: KnownTable, now: float) -> None:
+        edge = trailing_edge([source.condition.safe for source in table.sources])
+        if edge is not None and self._reach is not None:
+            edge = self._reach(table.name, edge)
+        stamps = table.pending.stamps
+        known = len(stamps)
+        table.pending.follow(edge, table.condition.freshness, now)
+        if self.expectations is not None and len(stamps) > known:
+            self.expectations.released(table, now)
+
+    def _note_arrival(self, table: KnownTable, at: float) -> None:
+        if self.expectations is not None:
+            self.expectations.released(table, at)
+        if self.adaptation is not None:
+            # A table can fall behind, and so change its mode, during its update.
+            self.touched.append(table)
+
+    def _note_end(self, table: KnownTable, event: UpdateFinished, now: float) -> None:
+        """What the end of an update means beyond that its data is loaded."""
+        streams = table.spec.update_stream
+        before, after = table.condition.freshness, event.freshness
+        # An update stream's updates take what has waited so long, wherever its time stamps are.
+        gained = table.candidate.delta if streams else None if before is None or after is None else after - before
+        # How long an update took that waited for disk, database or Spark says nothing about the next one.
+        is_typical = not (table.pending.rebuild_taken or table.condition.disturbed)
+        if table.estimate.learns and gained is not None and is_typical:
+            table.estimate.learn(gained, event.seconds)
+            if self.dispatcher.is_outdated(table):
+                self._share_out()
+        table.succeeded()
+        # Something may be wanted that did not arrive: a rebuild, or to follow a source.
+        self.touched.append(table)
+        for dependent in table.dependents:
+            if event.revised or streams:
+                # What was computed from the old rows is as wrong as they were; an update stream always replaces some.
+                dependent.pending.want_revision(now)
+            self.touched.append(dependent)
+        if self.adaptation is not None:
+            self.adaptation.ended(table, now)
+
+    def _fail(self, event: UpdateFailed, now: float) -> Command | None:
+        table = self.tables[event.table]
+        self.dispatcher.give_back(table)
+        table.failed(counts=not event.blameless)
+        self.touched.append(table)
+        if event.blameless:
+            return None
+        wait = None if event.hopeless else self._retry.wait_after(table.condition.failures)
+        if wait is None:
+            self._set_status(table, TableStatus.FAILED)
+            return GiveUp(event.table, event.reason)
+        table.change(table.condition.status, now + wait)
+        self.retrying[event.table] = None
+        return WakeAt(now + wait)
+
+    def _hold(self, _event: SurroundingsFailed, _now: float) -> None:
+        self.held = True
+        for table in self.dispatcher.running.values():
+            table.disturb()
+
+    def _go_on(self, _event: SurroundingsMended, _now: float) -> None:
+        self.held = False
+        self.dispatcher.stir()
+
+    def _wake(self, _event: TimerFired, now: float) -> None:
+        for name in list(self.retrying):
+            retry_at = self.tables[name].condition.retry_at
+            if retry_at is not None and retry_at <= now:
+                self._stop_waiting(name)
+        if self.adaptation is not None:
+            self.adaptation.woken()
+
+    def _pause(self, event: TablePaused, _now: float) -> None:
+        self._set_status(self.tables[event.table], TableStatus.PAUSED)
+
+    def _resume(self, event: TableResumed, _now: float) -> None:
+        self.tables[event.table].condition.failures = 0
+        self._stop_waiting(event.table)
+        self._set_status(self.tables[event.table], TableStatus.ACTIVE)
+
+    def _want_rebuild(self, event: RebuildRequested, now: float) -> None:
+        table = self.tables[event.table]
+        table.want_rebuild(now)
+        self.touched.append(table)
+
+    def _stop_waiting(self, name: str) -> None:
+        table = self.tables[name]
+        table.change(table.condition.status, None)
+        self.retrying.pop(name, None)
+        self.touched.append(table)
+
+    def _set_status(self, table: KnownTable, status: TableStatus) -> None:
+        """A table that takes part no longer leaves its share of the tracks to the others, and gets one when it does."""
+        moved = status is not table.condition.status
+        table.change(status, table.condition.retry_at)
+        self.touched.append(table)
+        if moved:
+            self._share_out()
+
+    def _share_out(self) -> None:
+        self.dispatcher.share_out()
+        if self.adaptation is not None:
+            self.adaptation.plan()
