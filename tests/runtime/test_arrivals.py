@@ -32,6 +32,7 @@ def test_what_arrives_in_few_feeds_is_noticed_long_before_it_has_to_be(tmp_path:
         surroundings=untroubled(events),
         absences=Absences(),
         more_faults=dict,
+        released=lambda _now: [],
         poll=MINUTE,
         clock=SystemClock(),
         threads=SystemThreads(),

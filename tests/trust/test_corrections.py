@@ -63,6 +63,50 @@ def test_a_backfill_for_which_a_file_is_away_leaves_the_table_as_it_is(shop: Sho
     assert totals(shop) == {"x": 40, "y": 20}
 
 
+def test_a_duplicate_is_loaded_when_nothing_else_holds_its_content_any_more(shop: Shop) -> None:
+    first = with_a_view(shop)
+    copy = first.with_name("copy.csv")
+    copy.write_text(first.read_text())
+    shop.load()
+    assert totals(shop) == {"x": 40, "y": 20}
+    rewrite(first, (1, "x", 11))
+    shop.load()
+    shop.warehouse.accept_file(str(first))
+    assert totals(shop) == {"x": 41}, "the old content is out before it comes in again"
+    shop.load()
+    assert totals(shop) == {"x": 51, "y": 20}
+    shop.load()
+    assert totals(shop) == {"x": 51, "y": 20}
+    shop.check()
+
+
+def test_a_duplicate_of_a_file_that_was_changed_before_it_was_loaded_takes_its_place(shop: Shop) -> None:
+    first = with_a_view(shop)
+    shop.warehouse.pause("a")
+    waiting = shop.drop_events("a", "3.csv", [(4, "w", 1)])
+    shop.load()
+    waiting.with_name("copy.csv").write_text(waiting.read_text())
+    shop.load()
+    rewrite(waiting, (5, "v", 2))
+    shop.warehouse.resume("a")
+    shop.load()
+    shop.load()
+    assert first.exists()
+    assert totals(shop) == {"x": 40, "y": 20, "w": 1}
+
+
+def test_content_that_cannot_be_accepted_is_mended_and_accepted(shop: Shop) -> None:
+    first = with_a_view(shop)
+    first.write_text("ts,k,other\n")
+    shop.load()
+    with pytest.raises(FreshtideError, match="freshtide feeds accept") as told:
+        shop.warehouse.accept_file(str(first))
+    assert "feeds retry" not in str(told.value)
+    rewrite(first, (1, "x", 1))
+    shop.warehouse.accept_file(str(first))
+    assert totals(shop) == {"x": 31}
+
+
 def test_accepted_content_replaces_the_old_in_the_table_and_in_all_views(shop: Shop) -> None:
     first = with_a_view(shop)
     rewrite(first, (1, "x", 11), (2, "y", 20), (2, "z", 5))

@@ -84,6 +84,25 @@ class FileLedger:
                     found.setdefault(row.sha256, set()).add(row.path)
         return found
 
+    def orphaned_duplicates(self) -> list[FeedFile]:
+        """Of each content that was left out as known, and that no file stands for any more, the first file with it.
+
+        The file that had it was corrected since, put aside, or left out by hand. What a table still holds of a content
+        that was corrected stands for it until the table is rebuilt.
+        """
+        twin = files.alias()
+        still_held = select(loads.c.file_id).where(loads.c.number.is_not(None), loads.c.sha256 == files.c.sha256)
+        stands = select(twin.c.id).where(
+            twin.c.feed == files.c.feed,
+            twin.c.sha256 == files.c.sha256,
+            or_(twin.c.state.in_(DATA), twin.c.id.in_(_LOADED)),
+        )
+        query = select(files).where(files.c.state == FileState.DUPLICATE, ~stands.exists(), ~still_held.exists())
+        first: dict[tuple[str, str], FeedFile] = {}
+        for file in self._select(query.order_by(files.c.id)):
+            first.setdefault((file.feed, file.sha256), file)
+        return list(first.values())
+
     def loaded_paths(self, feed: str, paths: Sequence[str]) -> set[str]:
         """Those of these paths that some table has loaded."""
         found: set[str] = set()

@@ -17,8 +17,9 @@ from rich.text import Text
 from freshtide.cli.output import console, number_of
 from freshtide.cli.tables import status_table
 from freshtide.core.durations import format_duration
+from freshtide.core.errors import FreshtideError
 from freshtide.core.health import Outage
-from freshtide.observe import outage_story
+from freshtide.observe import WarehouseStatus, outage_story
 from freshtide.runtime import EngineReport
 from freshtide.warehouse import Warehouse
 
@@ -104,7 +105,10 @@ class _View:
             console.print(escape(sentence), soft_wrap=True)
 
     def _picture(self) -> RenderableType:
-        status = self._warehouse.status()
+        try:
+            status = self._warehouse.status()
+        except FreshtideError as error:
+            return Text(_unknown(error))
         updates = number_of(sum(table.updates for table in status.tables), "update")
         parts = [format_duration(self._warehouse.workbench.clock.steady() - self._began), updates]
         if status.surroundings is not None:
@@ -121,14 +125,25 @@ class _View:
 
     def _tell(self) -> None:
         while not self._stop.wait(_REPORT_EVERY):
-            status = self._warehouse.status()
-            updates = sum(table.updates for table in status.tables)
-            pending = sum(table.residents or table.pending for table in status.tables)
-            behind = ", ".join(table.name for table in status.broken) or "none"
-            told = f"{number_of(updates, 'update')} so far, {pending} pending; beyond their target lag: {behind}"
-            if status.surroundings is not None:
-                told = f"{status.surroundings.story(status.at)} ({number_of(updates, 'update')} so far)"
+            try:
+                told = _in_a_line(self._warehouse.status())
+            except FreshtideError as error:
+                told = _unknown(error)
             console.print(escape(told), soft_wrap=True)
+
+
+def _in_a_line(status: WarehouseStatus) -> str:
+    updates = number_of(sum(table.updates for table in status.tables), "update")
+    if status.surroundings is not None:
+        return f"{status.surroundings.story(status.at)} ({updates} so far)"
+    pending = sum(table.residents or table.pending for table in status.tables)
+    behind = ", ".join(table.name for table in status.broken) or "none"
+    return f"{updates} so far, {pending} pending; beyond their target lag: {behind}"
+
+
+def _unknown(error: FreshtideError) -> str:
+    """The run goes on, whatever keeps us from seeing what it does."""
+    return f"How the tables stand cannot be told now: {error.message}"
 
 
 class _stopping_on_signals:  # noqa: N801 - reads as the phrase it is used in

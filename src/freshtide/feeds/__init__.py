@@ -21,7 +21,14 @@ from freshtide.feeds.errors import (
 from freshtide.feeds.feedset import FeedSet
 from freshtide.feeds.globs import landing_folders
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
-from freshtide.feeds.quarantine import CHANGED, accept_everywhere, retry_everywhere, skip_everywhere, verdicts
+from freshtide.feeds.quarantine import (
+    CHANGED,
+    accept_everywhere,
+    released_duplicates,
+    retry_everywhere,
+    skip_everywhere,
+    verdicts,
+)
 from freshtide.feeds.settling import Signature
 from freshtide.feeds.timeformats import check_time_format, parser
 from freshtide.feeds.watching import FolderWatcher, SettledFile
@@ -51,6 +58,7 @@ __all__ = [
     "landing_folders",
     "parser",
     "read_punctuation",
+    "released_duplicates",
     "retry",
     "retry_everywhere",
     "skip_everywhere",

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from freshtide.core.feeds import Duplicates, Feed
 from freshtide.core.files import LOADABLE, FeedFile, FileState
+from freshtide.feeds.columnfaults import RETRY
 from freshtide.feeds.disk import Disk, LocalDisk
 from freshtide.feeds.errors import (
     NotQuarantinedError,
@@ -67,6 +68,12 @@ def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | Non
     return _judge_as_new(feed, settled, found, ledger, now)
 
 
+def judge_again(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
+    """Judge a file as if it had just arrived."""
+    settled = _as_it_lies(feed, path, disk or LocalDisk(), now)
+    return _judge_as_new(feed, settled, examine(feed, settled), ledger, now)
+
+
 def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
     """Take a file as it is now, whatever was registered under its name, because the user says so."""
     settled = _as_it_lies(feed, path, disk or LocalDisk(), now)
@@ -82,7 +89,8 @@ def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | No
         return _seen_again(known, settled)
     judged = _judge_as_new(feed, settled, found, ledger, now)
     if judged.state is not FileState.READY:
-        raise OtherContentError(f"{path} cannot be taken as it is now. {judged.reason}")
+        reason = (judged.reason or "").replace(RETRY, f"`freshtide feeds accept {path}`")
+        raise OtherContentError(f"{path} cannot be taken as it is now. {reason}")
     return judged
 
 

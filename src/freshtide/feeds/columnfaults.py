@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from freshtide.core.feeds import Feed, SchemaChange
 
+RETRY = "`freshtide feeds retry`"
+"""What a user who has mended a file that was put aside runs."""
+
 
 def fault_of_columns(feed: Feed, columns: tuple[str, ...]) -> str | None:
     """Of a file that has the same columns for all its rows."""
@@ -15,7 +18,7 @@ def fault_of_columns(feed: Feed, columns: tuple[str, ...]) -> str | None:
     if feed.time.column not in columns:
         return (
             f"The file lacks the time column '{feed.time.column}' (it has {_listed(columns)}). "
-            "Mend the file, then `freshtide feeds retry`."
+            f"Mend the file, then {RETRY}."
         )
     return _differences(feed, columns, missing=[name for name in feed.column_names if name not in columns])
 
@@ -39,7 +42,7 @@ def _differences(feed: Feed, columns: Sequence[str], *, missing: list[str]) -> s
         return None
     return (
         f"The file has other columns than feed '{feed.name}' declares: it {' and '.join(differences)}. "
-        "Set `on_schema_change: evolve` or mend the file, then `freshtide feeds retry`."
+        f"Set `on_schema_change: evolve` or mend the file, then {RETRY}."
     )
 
 
@@ -60,7 +63,7 @@ def _misnamed(feed: Feed, columns: Sequence[str]) -> str | None:
 
 
 def _told(misnamed: str) -> str:
-    return f"The file {misnamed}. Mend the file, then `freshtide feeds retry`."
+    return f"The file {misnamed}. Mend the file, then {RETRY}."
 
 
 def _listed(names: Sequence[str]) -> str:

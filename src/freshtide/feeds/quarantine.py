@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
+from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile, FileState
-from freshtide.feeds.admission import PUT_ASIDE, Ledger, accept, retry
+from freshtide.feeds.admission import PUT_ASIDE, Ledger, accept, judge_again, retry
 from freshtide.feeds.errors import NotQuarantinedError
 
 CHANGED = (FileState.REFUSED, FileState.QUARANTINED)
@@ -20,6 +22,8 @@ class QuarantineLedger(Ledger, Protocol):
     """A ledger that can say which files are in a state."""
 
     def in_state(self, *states: FileState) -> list[FeedFile]: ...
+
+    def orphaned_duplicates(self) -> list[FeedFile]: ...
 
 
 def retry_everywhere(path: str, feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float) -> list[FeedFile]:
@@ -38,6 +42,21 @@ def skip_everywhere(path: str, ledger: QuarantineLedger) -> list[FeedFile]:
     if not away:
         raise NotQuarantinedError(f"No table waits for {path}.", way_out="`freshtide feeds` lists what is away.")
     return [replace(file, state=FileState.SKIPPED, reason=_SKIPPED) for file in away]
+
+
+def released_duplicates(feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float) -> list[FeedFile]:
+    """Files that were left out because of others that do not stand for their content any more; to be registered.
+
+    One that is not there as it was is left alone: nobody ever said that it would be needed.
+    """
+    released = []
+    for file in ledger.orphaned_duplicates():
+        if file.feed in feeds:
+            with suppress(FreshtideError, OSError):
+                again = judge_again(feeds[file.feed], file.path, ledger, now)
+                if again.sha256 == file.sha256:
+                    released.append(again)
+    return released
 
 
 def verdicts(files: Iterable[FeedFile]) -> str:

@@ -10,7 +10,7 @@ from freshtide.core.events import Event, RebuildRequested, TablePaused, TableRes
 from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
-from freshtide.feeds import accept_everywhere, retry_everywhere, skip_everywhere, verdicts
+from freshtide.feeds import accept_everywhere, released_duplicates, retry_everywhere, skip_everywhere, verdicts
 from freshtide.runs import pending_announcements, require_files, require_rebuildable
 from freshtide.world import Disk, OsDisk
 
@@ -91,6 +91,8 @@ class RequestHandler:
         events: list[Event] = []
         for file in skipped:
             self._catalog.files.set_state(file.id, file.state, file.reason)
+        self._register(released_duplicates(self._feeds, self._catalog.files, self._clock()))
+        for file in skipped:
             for unit in self._graph.units.of_all(table.name for table in self._graph.for_feed(file.feed)):
                 tables = [self._graph[table] for table in self._graph.units[unit]]
                 events += pending_announcements(unit, tables, self._catalog)

@@ -20,6 +20,7 @@ from freshtide.world import Mailbox, Task, Threads
 
 _ASK_EVERY = 0.25
 _REGISTER_AT_ONCE = 1_000
+_RELEASE_EVERY = 60.0
 # What is found first is announced soon, so that no track idles; later on fewer transactions count for more.
 _REGISTER_FIRST, _REGISTER_EVERY = 0.005, 0.02
 # Looking takes at most one part in so many of the time, unless that is less often than the project asks for.
@@ -42,11 +43,14 @@ class ArrivalWatcher:
         surroundings: Surroundings,
         absences: Absences,
         more_faults: Callable[[], Mapping[str, tuple[str, ...]]],
+        released: Callable[[float], list[FeedFile]],
         poll: float,
         clock: SystemClock,
         threads: Threads,
     ) -> None:
-        """`more_faults` are those of feeds that bring no files."""
+        """`more_faults` are those of feeds that bring no files, `released` duplicates that are none any more."""
+        self._released = released
+        self._released_at = float("-inf")
         self._more_faults = more_faults
         self._feeds = feeds
         self._graph = graph
@@ -112,6 +116,9 @@ class ArrivalWatcher:
     def _look(self) -> None:
         now, begun = self._clock.now(), self._clock.steady()
         asked = self._ask(begun) | self._go_on()
+        if begun - self._released_at >= _RELEASE_EVERY:
+            self._found += self._released(now)
+            self._released_at = begun
         self._register_found()
         registered_at, interval = begun, _REGISTER_FIRST
         for files in self._feeds.poll_each(now, steady=begun):

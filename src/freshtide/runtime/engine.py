@@ -26,7 +26,7 @@ from freshtide.core.events import (
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
-from freshtide.feeds import FeedSet
+from freshtide.feeds import FeedSet, released_duplicates
 from freshtide.requests import RequestHandler
 from freshtide.runs import pending_announcements
 from freshtide.runtime.absences import Absences
@@ -117,6 +117,7 @@ class Engine:
             surroundings=surroundings,
             absences=absences,
             more_faults=lambda: self._single_rows.faults,
+            released=partial(released_duplicates, feeds, catalog.files),
             poll=poll,
             clock=clock,
             threads=threads,
