@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from freshtide.catalog import Catalog, RequestKind, RunLock
-from freshtide.clock import SystemClock
 from freshtide.core.errors import (
     FreshtideError,
     Origin,
@@ -48,6 +47,7 @@ from freshtide.runtime import EngineReport, OutageListener, Workbench, logging_t
 from freshtide.spark import AuditResult, DataFrame, Listener, SparkSession, run_query
 from freshtide.spark.flows import PACK_ROWS, FlowReport, Progress, run_flow
 from freshtide.sql import TableKind, parse_query
+from freshtide.world import SystemClock
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 _SIDES = ("__rejects", "__late")

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from freshtide.catalog import Catalog
-from freshtide.clock import SystemClock
 from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import micros
@@ -21,6 +20,7 @@ from freshtide.demo import Generator, create_demo, feed_live
 from freshtide.demo.generator import Arrival
 from freshtide.feeds import FeedSet
 from freshtide.project import Project, load_project
+from freshtide.world import SystemClock
 
 from .rows import Row, fits, read_rows, stamp
 

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from freshtide.catalog import Catalog, RunLease, TableRow, UpdateRow, UpdateStatus
-from freshtide.clock import SystemClock
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import parse_instant
 from freshtide.observe import Explanation, WarehouseStatus, explain, warehouse_status
@@ -17,6 +16,7 @@ from freshtide.project import Project, load_project
 from freshtide.runs import Places, beginning_of
 from freshtide.runtime.trace import TraceWriter
 from freshtide.storage import Change, Store, UpdateKind, UpdateRecord
+from freshtide.world import SystemClock
 
 NOON = parse_instant("2026-05-01T12:00:00Z")
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import queue
 
-from freshtide.clock import SystemClock
 from freshtide.core.events import Event
 from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import RetryPolicy
-from freshtide.world import SystemThreads
+from freshtide.world import SystemClock, SystemThreads
 
 
 def untroubled(events: queue.SimpleQueue[Event]) -> SurroundingsWatch:

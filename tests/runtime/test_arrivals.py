@@ -4,14 +4,13 @@ import queue
 from pathlib import Path
 
 from freshtide.catalog import Catalog
-from freshtide.clock import SystemClock
 from freshtide.core.events import DataArrived, Event
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import FeedSet
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.arrivals import ArrivalWatcher
 from freshtide.runtime.outages import OutageWatch
-from freshtide.world import SystemThreads
+from freshtide.world import SystemClock, SystemThreads
 
 from ..core.declared import base, feed
 from .surroundings import untroubled

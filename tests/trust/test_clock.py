@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from freshtide import clock
 from freshtide.spark import DataFrame
+from freshtide.world import clock
 from tests.runtime.test_outages import NOON, Watchman, watchman
 from tests.warehouse.shop import EVENTS, Shop
 

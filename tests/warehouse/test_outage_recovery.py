@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from freshtide import Warehouse
-from freshtide.clock import SystemClock
 from freshtide.demo import Generator, create_demo
 from freshtide.observe import staleness_curves
 from freshtide.planning import demands_of, promises
 from freshtide.scheduling import Adaptive, adaptive_policy
 from freshtide.spark import SparkSession
+from freshtide.world import SystemClock
 
 CUT = frozenset({"syslog_feed", "interface_traffic_feed"})
 HEALTHY = ("cpu_readings", "cpu_per_minute", "alerts")

@@ -10,8 +10,8 @@ from enum import StrEnum
 from sqlalchemy import Engine, delete, insert, select, update
 
 from freshtide.catalog.schema import requests
-from freshtide.clock import SystemClock
 from freshtide.core.errors import FreshtideError
+from freshtide.world import SystemClock
 
 _LOOK_EVERY = 0.1
 _CLOCK = SystemClock()

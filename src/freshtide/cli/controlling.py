@@ -11,9 +11,9 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from freshtide.catalog import RequestKind
 from freshtide.cli.output import JsonOption, console, errors, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
-from freshtide.clock import SystemClock
 from freshtide.project import Project
 from freshtide.requests import ask as ask_warehouse
+from freshtide.world import SystemClock
 
 _ANSWER_WITHIN = 30.0
 

@@ -14,9 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from freshtide.cli.output import console, duration
-from freshtide.clock import SystemClock
 from freshtide.core.durations import parse_duration
 from freshtide.observe import TableCurve
+from freshtide.world import SystemClock
 
 if TYPE_CHECKING:
     from freshtide.spark import AuditResult

@@ -14,13 +14,13 @@ from freshtide.catalog import RequestKind, RunLock
 from freshtide.cli.controlling import ask
 from freshtide.cli.output import JsonOption, console, duration, on_one_line, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
-from freshtide.clock import SystemClock
 from freshtide.core.errors import RunFailedError, UsageError, suggestion
 from freshtide.core.files import LOADABLE, FileState
 from freshtide.core.instants import format_instant
 from freshtide.feeds import CHANGED, PUT_ASIDE
 from freshtide.observe import FeedHealth, FeedReport, HealthState, feed_healths, outage_story, warehouse_status
 from freshtide.runs import Places
+from freshtide.world import SystemClock
 
 _COLOURS = {
     HealthState.HEALTHY: "green",

@@ -13,10 +13,10 @@ from freshtide.catalog import Catalog
 from freshtide.cli.output import JsonOption, console, duration, number_of, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.cli.variants import CostsOption, SchedulersOption, TracksOption, cost_of, policy_of, track_numbers
-from freshtide.clock import SystemClock
 from freshtide.core.errors import UsageError
 from freshtide.planning import Assurance, Plan, PlannedTable, Work, demands_of, plan_of
 from freshtide.scheduling import Policy
+from freshtide.world import SystemClock
 
 _COLOURS = {Assurance.KEPT: "green", Assurance.CANNOT_BE_KEPT: "red", Assurance.NO_GUARANTEE: "yellow"}
 _NAMED = 4

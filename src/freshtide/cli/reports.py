@@ -16,7 +16,6 @@ from freshtide.cli.feeds import feeds_json
 from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json, visible
 from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
 from freshtide.cli.tables import counts_table, status_table
-from freshtide.clock import SystemClock
 from freshtide.core.instants import format_instant, seconds
 from freshtide.observe import (
     FeedHealth,
@@ -32,6 +31,7 @@ from freshtide.observe import (
 )
 from freshtide.planning import KeptBound, kept_bounds
 from freshtide.runs import Places
+from freshtide.world import SystemClock
 
 if TYPE_CHECKING:
     from freshtide.spark import AuditResult

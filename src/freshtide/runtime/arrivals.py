@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from freshtide.catalog import Catalog, Request
-from freshtide.clock import SystemClock
 from freshtide.core.errors import SurroundingsError
 from freshtide.core.events import DataArrived, Event
 from freshtide.core.files import LOADABLE, FeedFile, FileState
@@ -16,7 +15,7 @@ from freshtide.runs import pending_announcements
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.outages import OutageWatch
 from freshtide.runtime.watching import Surroundings
-from freshtide.world import Mailbox, Task, Threads
+from freshtide.world import Clock, Mailbox, Task, Threads
 
 _ASK_EVERY = 0.25
 _REGISTER_AT_ONCE = 1_000
@@ -45,7 +44,7 @@ class ArrivalWatcher:
         more_faults: Callable[[], Mapping[str, tuple[str, ...]]],
         released: Callable[[float], list[FeedFile]],
         poll: float,
-        clock: SystemClock,
+        clock: Clock,
         threads: Threads,
     ) -> None:
         """`more_faults` are those of feeds that bring no files, `released` duplicates that are none any more."""

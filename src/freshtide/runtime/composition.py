@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 
 from freshtide.catalog import Catalog, RunLease
-from freshtide.clock import SystemClock
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
@@ -53,7 +52,7 @@ from freshtide.spark import (
     start_session,
 )
 from freshtide.storage import Tidying, finish_interrupted
-from freshtide.world import Disk, Mailbox, OsDisk, SystemThreads, names_in
+from freshtide.world import Disk, Mailbox, OsDisk, SystemClock, SystemThreads, names_in
 
 _PRUNE_EVERY = 3_600.0
 

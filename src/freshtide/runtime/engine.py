@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from freshtide.catalog import Catalog, Request
-from freshtide.clock import SystemClock
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
@@ -44,7 +43,7 @@ from freshtide.runtime.verdicts import surroundings_at_fault
 from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import Scheduler
 from freshtide.spark import LatestStreams
-from freshtide.world import Disk, Flag, Mailbox, Threads
+from freshtide.world import Clock, Disk, Flag, Mailbox, Threads
 
 _LONGEST_WAIT = 0.5
 _KEEP_COSTS_EVERY = 5.0
@@ -81,7 +80,7 @@ class Engine:
         absences: Absences,
         tracks: int,
         poll: float,
-        clock: SystemClock,
+        clock: Clock,
         threads: Threads,
         trace: TraceWriter,
         disk: Disk,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from freshtide.catalog import Catalog
-from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.durations import format_duration
 from freshtide.core.events import DataArrived, Event
@@ -18,7 +17,7 @@ from freshtide.core.tables import Table
 from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
 from freshtide.runtime.units import UnitWorker
 from freshtide.spark import LatestStreams, LatestTableRunner
-from freshtide.world import Mailbox
+from freshtide.world import Clock, Mailbox
 
 _logger = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class RowIntake:
         graph: TableGraph,
         events: Mailbox[Event],
         book: Callable[[str], None],
-        clock: SystemClock,
+        clock: Clock,
     ) -> None:
         """`book` writes down what waits for a table."""
         self._feed = feed
@@ -98,7 +97,7 @@ class SingleRows:
         graph: TableGraph,
         catalog: Catalog,
         events: Mailbox[Event],
-        clock: SystemClock,
+        clock: Clock,
     ) -> None:
         self._feeds = feeds
         self._runners = runners

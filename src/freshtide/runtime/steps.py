@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from freshtide.catalog import Catalog
-from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed, SchemaChange
@@ -23,6 +22,7 @@ from freshtide.runtime.pieces import AIM, PieceSizes
 from freshtide.runtime.suspects import Suspects
 from freshtide.spark import SparkComputer
 from freshtide.storage import Store, UpdateRecord
+from freshtide.world import Clock
 
 # One Spark job lists and opens every file that it reads: beyond this many the rest waits for the next one.
 _FILES_AT_ONCE = 1_000
@@ -57,7 +57,7 @@ class Steps:
         catalog: Catalog,
         suspects: Suspects,
         absences: Absences,
-        clock: SystemClock,
+        clock: Clock,
     ) -> None:
         self._computer = computer
         self._feeds = feeds

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freshtide.catalog import Catalog
-from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
@@ -15,6 +14,7 @@ from freshtide.runtime.execution import pool_of
 from freshtide.runtime.watching import Surroundings
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import SharedScans, SparkComputer
+from freshtide.world import Clock
 
 
 class UnitWorker:
@@ -31,7 +31,7 @@ class UnitWorker:
         *,
         graph: TableGraph,
         catalog: Catalog,
-        clock: SystemClock,
+        clock: Clock,
         surroundings: Surroundings,
     ) -> None:
         self._surroundings = surroundings

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
-from freshtide.clock import SystemClock
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
@@ -31,7 +30,7 @@ from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.watching import Surroundings
 from freshtide.spark import AwaitedTableError, SharedScans, SparkComputer, SparkEndedError, UnreadableFilesError
 from freshtide.storage import Store, UpdateKind
-from freshtide.world import Threads
+from freshtide.world import Clock, Threads
 
 _ENDS_SPARK = (
     "Spark's process ended each time that this file was read, the last time with nothing else running: it may need "
@@ -73,7 +72,7 @@ class UpdateWorker:
         store: Store,
         catalog: Catalog,
         absences: Absences,
-        clock: SystemClock,
+        clock: Clock,
         surroundings: Surroundings,
         threads: Threads,
     ) -> None:

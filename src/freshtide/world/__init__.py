@@ -4,6 +4,7 @@ Whoever keeps a promise asks the disk that was handed to it, and nobody asks the
 code runs over a disk that loses what was not synced, and that fails when it is told to.
 """
 
+from freshtide.world.clock import Clock, SystemClock
 from freshtide.world.disk import Disk, OpenFile, OsDisk, Room
 from freshtide.world.durability import make_folder, sync_files, sync_tree
 from freshtide.world.locks import FileLock, ProcessLock
@@ -11,6 +12,7 @@ from freshtide.world.questions import files_below, is_folder, names_in, sha256_o
 from freshtide.world.threads import Condition, Flag, Mailbox, SystemThreads, Task, Threads
 
 __all__ = [
+    "Clock",
     "Condition",
     "Disk",
     "FileLock",
@@ -20,6 +22,7 @@ __all__ = [
     "OsDisk",
     "ProcessLock",
     "Room",
+    "SystemClock",
     "SystemThreads",
     "Task",
     "Threads",

@@ -11,10 +11,9 @@ from types import TracebackType
 from freshtide.catalog.leases.folder import FolderSeat
 from freshtide.catalog.leases.holders import Holder, this_process
 from freshtide.catalog.leases.seats import Seat, Standing
-from freshtide.clock import SystemClock
 from freshtide.core.durations import format_duration
 from freshtide.core.errors import FreshtideError, LeaseLostError
-from freshtide.world import Disk, FileLock, ProcessLock, SystemThreads, Task, Threads
+from freshtide.world import Clock, Disk, FileLock, ProcessLock, SystemClock, SystemThreads, Task, Threads
 
 # Without a heartbeat for this long a holder that cannot be seen counts as dead.
 LENGTH = 15.0
@@ -43,7 +42,7 @@ class RunLease:
         catalog: Seat,
         *,
         length: float = LENGTH,
-        clock: SystemClock | None = None,
+        clock: Clock | None = None,
         threads: Threads | None = None,
         disk: Disk | None = None,
         lock: Callable[[Path], ProcessLock] = FileLock,

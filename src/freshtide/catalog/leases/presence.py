@@ -8,8 +8,7 @@ from freshtide.catalog.leases.folder import FolderSeat
 from freshtide.catalog.leases.holders import Holder
 from freshtide.catalog.leases.lease import LENGTH, WarehouseBusyError
 from freshtide.catalog.leases.seats import Standing
-from freshtide.clock import SystemClock
-from freshtide.world import Disk
+from freshtide.world import Disk, SystemClock
 
 
 class RunLock:

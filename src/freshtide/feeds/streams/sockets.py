@@ -8,12 +8,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 
-from freshtide.clock import SystemClock
 from freshtide.core.errors import FreshtideError, Problem
 from freshtide.core.feeds import Feed, SocketSource
 from freshtide.feeds.streams.connections import LONGEST_LINE, Connection, Connections
 from freshtide.feeds.streams.rows import RejectedRow, RowReader, StreamRow
 from freshtide.feeds.streams.stream import RowReceiver
+from freshtide.world import SystemClock
 
 _AT_ONCE = 1 << 16
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from freshtide.clock import SystemClock
 from freshtide.core.errors import UsageError, choices
 from freshtide.flows import POLICIES, FlowGraph, FlowRecord, Limits, Monitor
 from freshtide.flows.activities import Read, SlowlyChanging, Write
@@ -25,7 +24,7 @@ from freshtide.spark.flows.targets import targets_of
 from freshtide.spark.flows.worker import SparkWorker
 from freshtide.spark.sessions import working_session
 from freshtide.storage import Store, commit_together, finish_interrupted
-from freshtide.world import names_in
+from freshtide.world import SystemClock, names_in
 
 PACK_ROWS = 100_000
 """Below this a pack takes as long to plan as to compute."""
