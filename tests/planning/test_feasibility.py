@@ -8,7 +8,7 @@ import pytest
 from freshtide.core.costs import CostModel
 from freshtide.core.errors import ProjectError
 from freshtide.planning import require_tracks
-from freshtide.runtime.composition import unpaced
+from freshtide.runtime.parts import unpaced
 from tests.observe.shop import Shop, write_project
 
 MINUTES = 60.0

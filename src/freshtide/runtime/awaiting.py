@@ -8,7 +8,7 @@ from freshtide.catalog import Catalog
 from freshtide.core.events import DataArrived, RebuildRequested
 from freshtide.core.graph import TableGraph
 from freshtide.runs import pending_announcements
-from freshtide.spark import SparkComputer
+from freshtide.runtime.execution import Computer
 
 _logger = logging.getLogger(__name__)
 
@@ -16,7 +16,7 @@ _logger = logging.getLogger(__name__)
 class AwaitedTables:
     """Which loads wait. It is nobody's fault, so it is no failure; it may be asked from several threads."""
 
-    def __init__(self, computer: SparkComputer, *, graph: TableGraph, catalog: Catalog) -> None:
+    def __init__(self, computer: Computer, *, graph: TableGraph, catalog: Catalog) -> None:
         self._computer = computer
         self._graph = graph
         self._catalog = catalog

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from freshtide.core.feeds import Column
 from freshtide.core.files import FeedFile
 from freshtide.core.steps import ComputedStep, Step, Tidy
-from freshtide.spark import SharedScans
+from freshtide.spark import LatestStreams, SharedScans
 from freshtide.storage import Prepared, Store, Tidying, UpdateRecord, land
 
 _logger = logging.getLogger(__name__)
@@ -33,12 +35,41 @@ class Outcome:
 
 
 class Computer(Protocol):
-    """What computes updates and writes their files."""
+    """What computes updates and writes their files, and can be asked what they would be."""
+
+    @property
+    def streams(self) -> LatestStreams:
+        """What waits for latest tables."""
+        ...
 
     def prepared(
         self, step: ComputedStep, *, pool: str, scans: SharedScans | None = None
     ) -> AbstractContextManager[Prepared | None]:
         """Compute a step; None where it leaves nothing to be committed. Within, what it has written can land."""
+        ...
+
+    def together(
+        self, names: Sequence[str], *, pool: str, rebuild: bool = False
+    ) -> AbstractContextManager[SharedScans]:
+        """Scans for the tables of a group to share while they are updated one after another."""
+        ...
+
+    def is_there(self, name: str, upto: float, *, pool: str) -> bool:
+        """Whether a derived table has what an update to a cut would give it."""
+        ...
+
+    def finish(self, name: str) -> bool:
+        """Commit what the flow of a table had decided to commit and could not; whether there was anything."""
+        ...
+
+    def awaits(self, name: str) -> str | None:
+        """A table without data that the load of a table needs; None: it can go on."""
+        ...
+
+    def discovered_columns(
+        self, feed: str, files: Sequence[FeedFile], *, known: tuple[Column, ...], pool: str
+    ) -> tuple[Column, ...]:
+        """Columns that files of a feed have beyond those that are known of it."""
         ...
 
 

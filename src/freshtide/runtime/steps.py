@@ -16,11 +16,10 @@ from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
 from freshtide.core.tables import Kind, Table
 from freshtide.runs import look_at, to_rebuild_from
 from freshtide.runtime.absences import Absences
-from freshtide.runtime.execution import pool_of
+from freshtide.runtime.execution import Computer, pool_of
 from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.pieces import AIM, PieceSizes
 from freshtide.runtime.suspects import Suspects
-from freshtide.spark import SparkComputer
 from freshtide.storage import Store, UpdateRecord
 from freshtide.world import Clock
 
@@ -50,7 +49,7 @@ class Steps:
 
     def __init__(
         self,
-        computer: SparkComputer,
+        computer: Computer,
         *,
         feeds: Mapping[str, Feed],
         store: Store,

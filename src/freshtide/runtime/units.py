@@ -10,10 +10,10 @@ from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
-from freshtide.runtime.execution import pool_of
+from freshtide.runtime.execution import Computer, pool_of
 from freshtide.runtime.watching import Surroundings
 from freshtide.runtime.worker import UpdateWorker
-from freshtide.spark import SharedScans, SparkComputer
+from freshtide.spark import SharedScans
 from freshtide.world import Clock
 
 
@@ -27,7 +27,7 @@ class UnitWorker:
     def __init__(
         self,
         worker: UpdateWorker,
-        computer: SparkComputer,
+        computer: Computer,
         *,
         graph: TableGraph,
         catalog: Catalog,

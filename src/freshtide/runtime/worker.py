@@ -21,14 +21,14 @@ from freshtide.runs import leftover_announcements
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.awaiting import AwaitedTables
 from freshtide.runtime.booking import GoneBackError, after_update, catch_up
-from freshtide.runtime.execution import Executor, Outcome
+from freshtide.runtime.execution import Computer, Executor, Outcome
 from freshtide.runtime.latest import WaitingRows
 from freshtide.runtime.steps import Steps
 from freshtide.runtime.suspects import Suspects
 from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.watching import Surroundings
-from freshtide.spark import AwaitedTableError, SharedScans, SparkComputer, SparkEndedError, UnreadableFilesError
+from freshtide.spark import AwaitedTableError, SharedScans, SparkEndedError, UnreadableFilesError
 from freshtide.storage import Store, UpdateKind
 from freshtide.world import Clock, Threads
 
@@ -65,7 +65,7 @@ class UpdateWorker:
     def __init__(
         self,
         executor: Executor,
-        computer: SparkComputer,
+        computer: Computer,
         *,
         feeds: Mapping[str, Feed],
         graph: TableGraph,

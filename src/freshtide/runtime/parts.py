@@ -1,0 +1,174 @@
+"""What a run is made of, put together: whatever world it runs in, and whatever computes its updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from freshtide.catalog import Catalog, RunLease
+from freshtide.core.cuts import Cuts
+from freshtide.core.events import Event
+from freshtide.feeds import FeedSet
+from freshtide.planning import require_tracks
+from freshtide.project import Project
+from freshtide.runs import LossFinder, Places, beginning_of, holdings, reach_of, scheduler_from
+from freshtide.runtime.absences import Absences
+from freshtide.runtime.disks import disk_checks
+from freshtide.runtime.engine import Engine
+from freshtide.runtime.execution import Computer, Executor
+from freshtide.runtime.mending import mending_of
+from freshtide.runtime.news import News
+from freshtide.runtime.recovery import reconcile, revised_views
+from freshtide.runtime.regularly import regularly
+from freshtide.runtime.trace import TraceWriter
+from freshtide.runtime.units import UnitWorker
+from freshtide.runtime.watching import Check, SurroundingsWatch
+from freshtide.runtime.worker import UpdateWorker
+from freshtide.scheduling import RetryPolicy
+from freshtide.storage import Store, Tidying, finish_interrupted
+from freshtide.world import Clock, Disk, Mailbox, ProcessLock, Threads, names_in
+
+_PRUNE_EVERY = 3_600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunParts:
+    """The ports of one process, and what stands on them."""
+
+    project: Project
+    places: Places
+    disk: Disk
+    clock: Clock
+    threads: Threads
+    lock: Callable[[Path], ProcessLock]
+    catalog: Catalog
+    store: Store
+    computer: Computer
+    checks: Callable[[], Sequence[Check]]
+    """What has to be well about what computes."""
+
+    @cached_property
+    def executor(self) -> Executor:
+        retention = self.project.settings.retention
+        tidying = Tidying(self.store, Cuts(self.project.graph), retention=retention, clock=self.clock.now)
+        return Executor(self.computer, self.store, tidying)
+
+    @contextmanager
+    def leased(self, *, tell: Callable[[str], None] = lambda _sentence: None) -> Iterator[RunLease]:
+        """The right to write, for a run. Only then are tables changed, and the catalog's books kept."""
+        with (
+            self._lease(tell) as lease,
+            regularly(lambda: self.catalog.prune(self.clock.now()), every=_PRUNE_EVERY, threads=self.threads),
+        ):
+            self.store.authority = lease
+            if lease.must_fence:
+                self.store.fence(at=self.clock.now())
+                lease.fenced()
+            yield lease
+
+    def _lease(self, tell: Callable[[str], None]) -> RunLease:
+        return RunLease(
+            self.places.lock,
+            self.catalog.seat,
+            tell=tell,
+            clock=self.clock,
+            threads=self.threads,
+            disk=self.disk,
+            lock=self.lock,
+        )
+
+    def engine(self, *, once: bool = False) -> Engine:
+        """An engine that goes on where the last one stopped. The caller holds the lease."""
+        # Reservations pace updates by periods to come; a single pass has none, and would wait for each in vain.
+        project = unpaced(self.project) if once else self.project
+        settings = project.settings
+        require_tracks(project, self.catalog)
+        # Before the catalog is brought up to the logs: these are not at their end yet.
+        places = (self.places.flows, self.places.flows_of_earlier_versions)
+        interrupted = sorted(place / name for place in places for name in names_in(self.disk, place))
+        finish_interrupted(interrupted, self.store)
+        reconcile(project.graph, self.store, self.catalog, self.clock.now())
+        self.computer.streams.begin()
+        events: Mailbox[Event] = self.threads.mailbox()
+        news = News(self.disk, self.places.trouble, log=self.places.log)
+        surroundings = self._watch(events, news)
+        absences = Absences(self.disk)
+        worker = UpdateWorker(
+            self.executor,
+            self.computer,
+            feeds=project.feeds,
+            graph=project.graph,
+            store=self.store,
+            catalog=self.catalog,
+            absences=absences,
+            clock=self.clock,
+            surroundings=surroundings,
+            threads=self.threads,
+        )
+        feed_set = FeedSet(
+            project.feeds.values(),
+            project.root,
+            self.catalog.files,
+            known={name: self.catalog.files.known_paths(name) for name in project.feeds},
+        )
+        beginning = beginning_of(project, self.catalog, revised=revised_views(project.graph, self.store))
+        losses = LossFinder(project, self.catalog, self.store).find(holdings(project))
+        trace = TraceWriter(self.places.trace, beginning, disk=self.disk)
+        return Engine(
+            scheduler_from(beginning, trace.recording(reach_of(project))),
+            UnitWorker(
+                worker,
+                self.computer,
+                graph=project.graph,
+                catalog=self.catalog,
+                clock=self.clock,
+                surroundings=surroundings,
+            ),
+            events=events,
+            surroundings=surroundings,
+            news=news,
+            feeds=dict(project.feeds),
+            feed_set=feed_set,
+            latest_streams=self.computer.streams,
+            graph=project.graph,
+            catalog=self.catalog,
+            absences=absences,
+            tracks=settings.tracks,
+            poll=settings.poll,
+            clock=self.clock,
+            threads=self.threads,
+            trace=trace,
+            disk=self.disk,
+            mendings=[mending_of(loss, project.graph, self.catalog, self.disk) for loss in losses],
+        )
+
+    def _watch(self, events: Mailbox[Event], news: News) -> SurroundingsWatch:
+        """Whoever looks after disk, database and what computes during a run."""
+        settings, places = self.project.settings, self.places
+        written = [places.tables, places.state]
+        if places.catalog_folder is not None:
+            written.append(places.catalog_folder)
+        return SurroundingsWatch(
+            [
+                *disk_checks(self.disk, written, min_free=settings.min_free, written=written),
+                Check(look=self.catalog.require_answer, is_quick=False),
+                *self.checks(),
+            ],
+            events=events,
+            tell=news.tell_trouble,
+            backoff=RetryPolicy(backoff=settings.retry.backoff, longest=settings.retry.longest),
+            clock=self.clock.onward,
+            threads=self.threads,
+        )
+
+
+def unpaced(project: Project) -> Project:
+    """The same project without reservations: what is there is updated by its deadlines, as soon as a track is idle."""
+    policy = project.settings.policy
+    if policy.adaptive is None:
+        return project
+    unreserved = replace(policy, adaptive=None, ordering="edf")
+    return replace(project, settings=replace(project.settings, policy=unreserved))
