@@ -65,7 +65,9 @@ def drive(
                 blameless = rng.random() < 0.5
                 events.append(UpdateFailed(update.table, track, "disk full", blameless, hopeless=rng.random() < 0.02))
             else:
-                done = UpdateFinished(update.table, track, update.upto, update.upto, rng.expovariate(1.0))
+                # Late data takes a table nowhere that it has not been.
+                reached = max(update.upto, scheduler.look(update.table).freshness or update.upto)
+                done = UpdateFinished(update.table, track, reached, reached, rng.expovariate(1.0))
                 events.append(replace(done, revised=update.rebuild))
         for _ in range(rng.randrange(3)):
             arrival = DataArrived(table=rng.choice(bases), timestamp=math.floor(now - 5.0 * rng.random()))
@@ -78,6 +80,7 @@ def drive(
         if rng.random() < (0.7 if scheduler.held else 0.05):
             events.append(SurroundingsMended() if scheduler.held else SurroundingsFailed("the disk is full"))
         commands = scheduler.handle(events, now)
+        scheduler.check()
         trace.write(now, events, commands)
         for command in commands:
             if isinstance(command, StartUpdate):

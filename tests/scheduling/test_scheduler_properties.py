@@ -393,6 +393,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         for events, now, commands in self.history:
             assert again.handle(events, now) == commands
             assert tersely.handle(events, now) == commands, "with or without reasons"
+            tersely.check()
 
 
 TestScheduler = SchedulerMachine.TestCase
