@@ -46,7 +46,8 @@ class Onlooker(Overview):
         known.pending.rebuild_wanted |= rebuild
         # It may be among the tables that are looked at next, and must not wait once more there.
         known.plain = False
-        self._situation.started(known, track)
+        self._dispatcher.take(known, track)
+        known.started()
 
     @property
     def ranks_by_benefit(self) -> bool:

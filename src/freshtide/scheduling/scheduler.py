@@ -58,12 +58,18 @@ class Scheduler(Overview):
             return []
         commands = situation.steer(now) if situation.is_steered else []
         touched, is_contended = situation.touched, dispatcher.may_go_on()
-        if len(touched) == 1 and not is_contended:
+        if not is_contended and len(touched) == 1:
             # One table alone needs no queue: what waited before has still no track to go to.
-            start = self._decide_on(touched[0], now)
+            table = touched[0]
             touched.clear()
-            if start is not None:
-                commands.append(start)
+            if situation.could_start(table, now):
+                tracks = dispatcher.available & table.lane.own or dispatcher.place(table.lane)
+                if tracks:
+                    commands.append(self._start(table, lowest(tracks)))
+                else:
+                    dispatcher.put(table)
+            elif table.candidate.ticket:
+                dispatcher.withdraw(table)
         elif touched or is_contended:
             situation.line_up(now)
             while dispatcher.waiting and dispatcher.available:
@@ -76,22 +82,12 @@ class Scheduler(Overview):
                 commands.append(self._start(table, track))
         return commands
 
-    def _decide_on(self, table: KnownTable, now: float) -> StartUpdate | None:
-        dispatcher = self._dispatcher
-        if self._situation.could_start(table, now):
-            tracks = dispatcher.place(table.lane)
-            if tracks:
-                return self._start(table, lowest(tracks))
-            dispatcher.put(table)
-        elif table.candidate.ticket:
-            dispatcher.withdraw(table)
-        return None
-
     def _start(self, table: KnownTable, track: int) -> StartUpdate:
         decision = None
         if self._explaining:
             decision = decision_for(table, track, self._dispatcher, allocation=self._policy.allocation.name)
-        self._situation.started(table, track)
+        self._dispatcher.take(table, track)
+        table.started()
         return StartUpdate(table.name, track, table.candidate.upto, table.pending.rebuild_taken, decision)
 
     def _look_ahead(self, best: KnownTable, track: int, now: float) -> tuple[KnownTable, int]:

@@ -101,11 +101,6 @@ class Situation:
                     commands += (command,)
         return commands
 
-    def started(self, table: KnownTable, track: int) -> None:
-        """An update of the table runs there from now on, up to where its candidate says."""
-        self.dispatcher.take(table, track)
-        table.started()
-
     def steer(self, now: float) -> list[Command]:
         """Whatever changes with time alone: modes and releases, and the ranks of update streams."""
         commands: list[Command] = []

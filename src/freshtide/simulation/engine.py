@@ -39,9 +39,9 @@ class _Running:
     draw: Callable[[], float]
     lateness: float
     record: StalenessRecord
-    note_moment: Callable[[float], None]
-    note_freshness: Callable[[float], None]
-    """In the record."""
+    moments: list[float]
+    freshnesses: list[float]
+    """Those of the record."""
     arrival: DataArrived
     """Of the last file that was told alone. The scheduler keeps no events: it is written anew for the next one."""
     ending: UpdateFinished
@@ -133,8 +133,8 @@ class Simulation:
                     if on_update is not None:
                         on_update(table.completed(now))
                     table.freshness = table.upto
-                    table.note_moment(now)
-                    table.note_freshness(table.upto)
+                    table.moments.append(now)
+                    table.freshnesses.append(table.upto)
                     happened.append(table.ending)
                 if ends_at <= now:
                     continue
@@ -192,8 +192,8 @@ def _running(table: SimulatedTable, seed: int) -> _Running:
         draw=random.Random(f"{seed}/{table.name}").random,
         lateness=0.0 if late is None else late.by,
         record=record,
-        note_moment=record.moments.append,
-        note_freshness=record.freshnesses.append,
+        moments=record.moments,
+        freshnesses=record.freshnesses,
         arrival=DataArrived(table.name, 0.0),
         ending=UpdateFinished(table.name, -1, 0.0, 0.0, 0.0),
     )
