@@ -6,6 +6,7 @@ import errno
 import itertools
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -130,6 +131,24 @@ def test_a_database_that_is_away_for_a_while_ends_no_run_and_fails_no_table(shop
         run.wait_for(lambda: loaded(shop) == [1, 2, 3, 4])
         run.wait_for(lambda: shop.freshness("v") == 4)
     assert run.heard("does not answer")
+    all_is_well(shop)
+
+
+def test_work_does_not_go_on_before_it_is_there_again_who_runs_the_warehouse(shop: Shop) -> None:
+    seat, away = shop.root / "warehouse" / "_freshtide", shop.root / "elsewhere"
+    shop.drop_events("a", "1.csv", [(1, "x", 1)])
+    with running(shop) as run:
+        run.wait_for(lambda: loaded(shop) == [1])
+        seat.rename(away)
+        shop.drop_events("a", "2.csv", [(2, "x", 2)])
+        run.wait_for(partial(heard_often, run, "Work waits", 1))
+        looked = threading.Event()
+        looked.wait(0.5)  # Several looks take no longer.
+        assert not run.heard("Work goes on")
+        if seat.exists():
+            seat.rmdir()
+        away.rename(seat)
+        run.wait_for(lambda: loaded(shop) == [1, 2])
     all_is_well(shop)
 
 

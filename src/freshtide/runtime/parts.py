@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from freshtide.catalog import Catalog, RunLease
 from freshtide.core.cuts import Cuts
+from freshtide.core.errors import LeaseLostError
 from freshtide.core.events import Event
 from freshtide.feeds import FeedSet
 from freshtide.planning import require_tracks
@@ -145,6 +146,11 @@ class RunParts:
             mendings=[mending_of(loss, project.graph, self.catalog, self.disk) for loss in losses],
         )
 
+    def _require_seat(self) -> None:
+        """It must be there where it is kept who runs the warehouse: without it nothing can be committed."""
+        with suppress(LeaseLostError):  # That ends the run, and is no trouble that passes.
+            self.store.authority.require()
+
     def _watch(self, events: Mailbox[Event], news: News) -> SurroundingsWatch:
         """Whoever looks after disk, database and what computes during a run."""
         settings, places = self.project.settings, self.places
@@ -155,6 +161,7 @@ class RunParts:
             [
                 *disk_checks(self.disk, written, min_free=settings.min_free, written=written),
                 Check(look=self.catalog.require_answer, is_quick=False),
+                Check(look=self._require_seat, is_quick=False),
                 *self.checks(),
             ],
             events=events,
