@@ -81,7 +81,7 @@ def _pruned(table: StoredTable) -> StoredTable:
     long_ago = time.time() - 365 * 86_400.0
     for path in (table.folder / "_delta_log").iterdir():
         os.utime(path, (long_ago, long_ago))
-    while prune_log(table.disk, table.folder, retention=_RETENTION, at=time.time()) > LEAST_PRUNED:
+    while prune_log(table.disk, table.logs, table.folder, retention=_RETENTION, at=time.time()) > LEAST_PRUNED:
         pass
     return table
 

@@ -94,7 +94,7 @@ def test_a_checkpoint_is_not_dropped_because_a_descriptor_is_lacking(
         raise OSError("Generic LocalFileSystem error: Unable to open file: Too many open files (os error 24)")
 
     with monkeypatch.context() as short:
-        short.setattr("freshtide.storage.opening.DeltaTable", refused)
+        short.setattr("freshtide.storage.deltars.DeltaTable", refused)
         with pytest.raises(DiskError, match="Too many open files"):
             opened(tmp_path / "t")
     assert list((tmp_path / "t" / "_delta_log").glob("*.checkpoint.parquet"))

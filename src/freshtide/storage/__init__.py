@@ -1,9 +1,10 @@
 """Tables on disk: Delta Lake tables, without a JVM jar.
 
-The only package that imports deltalake, which reads logs and writes checkpoints. Parquet files are written beside the
-log first, by Spark or from Arrow, then one entry of the log adds and removes files atomically and carries the update's
-number, freshness, loaded files and writer. The log is the truth: everything else can be rebuilt from it, and from the
-ledger where its oldest entries have been removed. Nothing here knows what an update computes, and nothing needs Spark.
+The only package that imports deltalake: delta-rs reads logs and writes checkpoints, behind the port `DeltaLogs`.
+Parquet files are written beside the log first, by Spark or from Arrow, then one entry of the log adds and removes files
+atomically and carries the update's number, freshness, loaded files and writer. The log is the truth: everything else
+can be rebuilt from it, and from the ledger where its oldest entries have been removed. Nothing here knows what an
+update computes, and nothing needs Spark.
 """
 
 from freshtide.storage.authority import Authority, Unrestricted
@@ -16,6 +17,7 @@ from freshtide.storage.journal import commit_together, finish_interrupted, is_un
 from freshtide.storage.keys import all_of, key_column, places
 from freshtide.storage.landing import Prepared, TableChange, land, next_number
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
+from freshtide.storage.logs import DeltaLogs, OpenLog, UnreadableLogError
 from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord, Writer
 from freshtide.storage.rows import aligned, stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
@@ -32,6 +34,7 @@ __all__ = [
     "Commit",
     "Counts",
     "DataFile",
+    "DeltaLogs",
     "DiskError",
     "FilesCommit",
     "FolderCommit",
@@ -40,6 +43,7 @@ __all__ = [
     "LatestTable",
     "LoadedFile",
     "Merge",
+    "OpenLog",
     "Prepared",
     "Snapshot",
     "StorageError",
@@ -48,6 +52,7 @@ __all__ = [
     "TableChange",
     "TableCommit",
     "Tidying",
+    "UnreadableLogError",
     "Unrestricted",
     "UnstorableError",
     "UpdateKind",

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deltalake import DeltaTable
-
 # Types that older readers do not know, with the feature that tells them so.
 _FEATURES = {'"timestamp_ntz"': "timestampNtz"}
 
@@ -33,19 +31,6 @@ class Declaration:
             schema=schema,
             partition_by=partition_by,
             features=_needed(schema),
-        )
-
-    @classmethod
-    def of(cls, handle: DeltaTable) -> Declaration:
-        said = handle.metadata()
-        return cls(
-            id=str(said.id),
-            name=said.name,
-            created_ms=said.created_time,
-            schema=handle.schema().to_json(),
-            partition_by=tuple(said.partition_columns),
-            features=tuple(handle.protocol().reader_features or ()),
-            configuration=said.configuration,
         )
 
     def changed(self, *, schema: str, partition_by: tuple[str, ...]) -> Declaration:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
 from freshtide.crashpoints import reach
 from freshtide.storage import ledger
 from freshtide.storage.deltalog import checkpoint_hint, checkpoint_path, commit_path, listing
 from freshtide.storage.errors import StorageError
 from freshtide.storage.history import History
+from freshtide.storage.logs import DeltaLogs
 from freshtide.storage.parquet import staging_root
 from freshtide.storage.snapshots import Snapshot
 from freshtide.world import Disk, files_below, is_folder, names_in, sync_files
@@ -31,13 +31,13 @@ _CHECKPOINTS_KEPT = 16
 _LONGEST_UPDATE = 86_400.0
 
 
-def write_checkpoint(snapshot: Snapshot) -> None:
+def write_checkpoint(logs: DeltaLogs, snapshot: Snapshot) -> None:
     """Write a checkpoint of a version, so that opening the table does not replay the whole log."""
     disk, folder, version = snapshot.disk, snapshot.folder, snapshot.version
     try:
-        DeltaTable(folder, version=version).create_checkpoint()
+        logs.open(folder, version).write_checkpoint()
         reach("checkpoint")
-        _require_checkpoint(disk, folder, version)
+        _require_checkpoint(disk, logs, folder, version)
         sync_files(disk, [checkpoint_hint(folder)])
     except BaseException:
         # Torn, it would keep everybody from opening the table; the log is whole without it.
@@ -46,7 +46,9 @@ def write_checkpoint(snapshot: Snapshot) -> None:
         raise
 
 
-def prune_log(disk: Disk, folder: Path, *, retention: float, at: float, least: int | None = None) -> int:
+def prune_log(
+    disk: Disk, logs: DeltaLogs, folder: Path, *, retention: float, at: float, least: int | None = None
+) -> int:
     """Remove entries older than the retention, and checkpoints that are too many; how many entries are left.
 
     Some at a time, so that nobody waits long for it.
@@ -55,7 +57,7 @@ def prune_log(disk: Disk, folder: Path, *, retention: float, at: float, least: i
     base = _oldest_needed(disk, folder, found.checkpoints, at - retention)
     behind = [version for version in found.entries if base is not None and version < base][:_MOST_PRUNED]
     if base is not None and len(behind) >= (LEAST_PRUNED if least is None else least):
-        _require_checkpoint(disk, folder, base)
+        _require_checkpoint(disk, logs, folder, base)
         gone = behind[-1]
         ledger.extend(disk, folder, History(disk, folder, gone).oldest_first(after=-1), upto=gone)
         for version in behind:
@@ -67,13 +69,13 @@ def prune_log(disk: Disk, folder: Path, *, retention: float, at: float, least: i
     return len(found.entries) - len(behind)
 
 
-def sweep(snapshot: Snapshot, *, retention: float, at: float) -> None:
+def sweep(logs: DeltaLogs, snapshot: Snapshot, *, retention: float, at: float) -> None:
     """Delete files that no version younger than the retention (seconds) refers to, and what was never committed."""
     disk, folder = snapshot.disk, snapshot.folder
     live = {file.path for file in snapshot.files}
-    handle = DeltaTable(folder)
-    removed = {*_removed(handle, hours=0)}
-    old = {*_removed(handle, hours=max(1, round(retention / 3_600)))}
+    opened = logs.open(folder)
+    removed = {*opened.removed(hours=0)}
+    old = {*opened.removed(hours=max(1, round(retention / 3_600)))}
     never_committed = at - max(retention, _LONGEST_UPDATE)
     for path in _parquet_files(disk, folder):
         relative = path.relative_to(folder).as_posix()
@@ -88,12 +90,12 @@ def sweep(snapshot: Snapshot, *, retention: float, at: float) -> None:
             disk.remove_tree(staged)
 
 
-def _require_checkpoint(disk: Disk, folder: Path, version: int) -> None:
+def _require_checkpoint(disk: Disk, logs: DeltaLogs, folder: Path, version: int) -> None:
     """Read a checkpoint again: what is removed behind it is nowhere else. On disk when this returns."""
     path = checkpoint_path(folder, version)
     with disk.open(path) as file:
         files = pq.ParquetFile(file).read(columns=["add.path"]).column("add").combine_chunks()
-    expected = len(DeltaTable(folder, version=version).file_uris())
+    expected = logs.open(folder, version).file_count()
     if len(files) - files.null_count != expected:
         raise StorageError(f"The checkpoint {path} does not hold what version {version} of the table does.")
     sync_files(disk, [path])
@@ -122,11 +124,6 @@ def _last_written(disk: Disk, folder: Path) -> float:
     """When something was last done in a folder, or in one below it."""
     inside = (f"{inner}/{name}" for inner, _, files in disk.walk(folder) for name in (".", *files))
     return max(disk.look(path).st_mtime for path in (str(folder), *inside))
-
-
-def _removed(handle: DeltaTable, *, hours: int) -> list[str]:
-    """Files that were removed from the table at least so long ago, and are on disk still."""
-    return handle.vacuum(hours, dry_run=True, enforce_retention_duration=False)
 
 
 def _parquet_files(disk: Disk, folder: Path) -> Iterator[Path]:

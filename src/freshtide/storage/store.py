@@ -8,6 +8,7 @@ from pathlib import Path
 
 from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.deltalog import log_folder
+from freshtide.storage.logs import DeltaLogs
 from freshtide.storage.tables import StoredTable
 from freshtide.world import Disk, OsDisk, names_in
 
@@ -16,11 +17,17 @@ class Store:
     """Tables by name, each opened once and kept open: a handle is cheap to keep and dear to get."""
 
     def __init__(
-        self, root: Path, *, time_columns: Mapping[str, str | None] | None = None, disk: Disk | None = None
+        self,
+        root: Path,
+        *,
+        time_columns: Mapping[str, str | None] | None = None,
+        disk: Disk | None = None,
+        logs: DeltaLogs | None = None,
     ) -> None:
         """`time_columns` are known beforehand: then a table has its own whoever asks for it first."""
         self.root = root
         self.disk = disk or OsDisk()
+        self._logs = logs
         self._time_columns = time_columns or {}
         self._tables: dict[str, StoredTable] = {}
         self._authority: Authority = Unrestricted()
@@ -50,7 +57,7 @@ class Store:
         with self._lock:
             if name not in self._tables:
                 known = time_column or self._time_columns.get(name)
-                table = StoredTable(self.root / name, time_column=known, disk=self.disk)
+                table = StoredTable(self.root / name, time_column=known, disk=self.disk, logs=self._logs)
                 table.authority = self._authority
                 table.open()
                 self._tables[name] = table

@@ -13,19 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
 from freshtide.core.errors import LeaseLostError
 from freshtide.crashpoints import reach
 from freshtide.storage import deltalog, parquet
-from freshtide.storage.actions import data_files
 from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.changes import Change, schema_after
-from freshtide.storage.declarations import Declaration
+from freshtide.storage.deltars import DeltaRs
 from freshtide.storage.entries import discard_unpublished, publish
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError
 from freshtide.storage.history import History
 from freshtide.storage.housekeeping import prune_log, sweep, write_checkpoint
+from freshtide.storage.logs import DeltaLogs, OpenLog
 from freshtide.storage.opening import open_newest, open_version
 from freshtide.storage.records import UpdateRecord, Writer
 from freshtide.storage.snapshots import DataFile, Snapshot
@@ -42,8 +41,16 @@ _SWEEP_EVERY = 256
 class StoredTable:
     """A Delta table with one writer, and readers that pin snapshots."""
 
-    def __init__(self, folder: Path, *, time_column: str | None, disk: Disk | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        time_column: str | None,
+        disk: Disk | None = None,
+        logs: DeltaLogs | None = None,
+    ) -> None:
         self.disk = disk or OsDisk()
+        self.logs = logs or DeltaRs()
         self.folder = folder
         self.name = folder.name
         self.time_column = time_column
@@ -84,11 +91,11 @@ class StoredTable:
     def open(self) -> Snapshot | None:
         """Read the log as far as it is whole; all that is ever changed on disk is an unreadable checkpoint."""
         with self._blaming_disk():
-            handle = open_newest(self.disk, self.folder)
-            if handle is None:
+            opened = open_newest(self.disk, self.logs, self.folder)
+            if opened is None:
                 self._current = None
                 return None
-            current = self._snapshot_of(handle)
+            current = self._snapshot_of(opened)
             found = deltalog.listing(self.disk, self.folder)
         self._epoch = self._history(current).epoch() if current.version > self._recovered else 0
         self._log_length, self._checkpointed = len(found.entries), max(found.checkpoints, default=0)
@@ -122,7 +129,7 @@ class StoredTable:
         found = () if current is None else self._history(current).since(number - 1)
         for version, record in found:
             if record.number == number:
-                snapshot = self._snapshot_of(open_version(self.folder, version), record)
+                snapshot = self._snapshot_of(open_version(self.logs, self.folder, version), record)
                 return snapshot if snapshot.is_whole() else None
         return None
 
@@ -188,7 +195,7 @@ class StoredTable:
         if undone == 0:
             before = replace(current, files=(), record=None)
         else:
-            before = self._snapshot_of(open_version(self.folder, undone - 1))
+            before = self._snapshot_of(open_version(self.logs, self.folder, undone - 1))
             before = replace(before, files=tuple(self._described(file, current) for file in before.files))
         self._publish(restored(current, before, number, writer=self._writer(), at=at))
         self._forget_recent(lambda snapshot: snapshot.number > number)
@@ -205,7 +212,7 @@ class StoredTable:
         version = self._known().version
         if version - self._checkpointed >= max(_CHECKPOINT_EVERY, self._log_length // _ENTRIES_PER_COMMIT):
             self.checkpoint()
-            self._log_length = prune_log(self.disk, self.folder, retention=retention, at=at)
+            self._log_length = prune_log(self.disk, self.logs, self.folder, retention=retention, at=at)
         if version - self._swept >= _SWEEP_EVERY or at - self._swept_at >= retention:
             self.vacuum(retention, at=at)
 
@@ -214,7 +221,7 @@ class StoredTable:
         current = self._known()
         self._require_right()
         with self._blaming_disk():
-            write_checkpoint(current)
+            write_checkpoint(self.logs, current)
         self._checkpointed = current.version
 
     def vacuum(self, retention: float, *, at: float) -> None:
@@ -222,7 +229,7 @@ class StoredTable:
         current = self._known()
         self._require_right()
         with self._blaming_disk():
-            sweep(current, retention=retention, at=at)
+            sweep(self.logs, current, retention=retention, at=at)
         self._swept, self._swept_at = current.version, at
         self._forget_recent(lambda snapshot: not snapshot.is_whole())
 
@@ -327,14 +334,13 @@ class StoredTable:
         except OSError as error:
             raise DiskError(f"The table '{self.name}' in {self.folder} cannot be read or written: {error}") from error
 
-    def _snapshot_of(self, handle: DeltaTable, record: UpdateRecord | None = None) -> Snapshot:
-        version = handle.version()
+    def _snapshot_of(self, opened: OpenLog, record: UpdateRecord | None = None) -> Snapshot:
         return Snapshot(
             disk=self.disk,
             folder=self.folder,
-            version=version,
-            schema=pa.schema(handle.schema()),
-            declaration=Declaration.of(handle),
-            files=data_files(handle, self.time_column),
-            record=record or History(self.disk, self.folder, version).last(),
+            version=opened.version,
+            schema=opened.schema(),
+            declaration=opened.declaration(),
+            files=opened.files(self.time_column),
+            record=record or History(self.disk, self.folder, opened.version).last(),
         )

@@ -1,0 +1,110 @@
+"""The real tables over a simulated disk: what was reported survives a power cut at any moment, once and whole."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from random import Random
+
+import pytest
+from faults.deltalog import PlainDeltaLogs
+from faults.disk import DeadError, Fault, SimulatedDisk
+from faults.platter import Node, Platter
+
+from freshtide.core.errors import FreshtideError
+from freshtide.storage import StoredTable, compact, stored_rows
+from freshtide.world import OsDisk
+from tests.storage.tablebench import AT, commit, rows
+
+_UPDATES = 40
+_FOLDER = Path("/warehouse/t")
+
+
+def test_what_was_reported_survives_a_power_cut_at_any_moment() -> None:
+    for seed in range(60):
+        assert _lost_or_doubled(SimulatedDisk(_now), Random(seed)) is None, f"seed {seed}"
+
+
+def test_a_disk_that_forgets_to_sync_is_found_out() -> None:
+    found = [_lost_or_doubled(SimulatedDisk(platter=_Forgetful(_now)), Random(seed)) for seed in range(60)]
+    assert any(found), "otherwise the test above proves nothing"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EMFILE])
+def test_a_fault_at_any_call_loses_and_doubles_nothing(number: int) -> None:
+    for seed in range(40):
+        rng = Random(seed)
+        disk = SimulatedDisk(_now)
+        disk.faults = [Fault(error=number, nth=rng.randint(1, 900), times=rng.choice((1, 1, 5, 50))) for _ in range(3)]
+        done = 0
+        while done < _UPDATES:
+            done = max(done, _work(disk, []))
+        assert _held(disk) == list(range(1, _UPDATES + 1)), f"seed {seed}"
+
+
+def test_tables_need_nothing_but_the_disk_that_they_were_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("open", "read", "write", "sync", "look", "names", "link", "rename"):
+        monkeypatch.delattr(OsDisk, name)
+    assert _work(SimulatedDisk(_now), []) == _UPDATES
+
+
+def _lost_or_doubled(disk: SimulatedDisk, rng: Random) -> str | None:
+    """Cut the power every now and then until all is done; what is wrong then, if anything."""
+    reported: list[int] = []
+    for _ in range(20):
+        disk.dies_at = rng.randint(1, 1_500)
+        try:
+            _work(disk, reported)
+        except DeadError:
+            disk = disk.crash(rng)
+        else:
+            break
+        try:
+            held = _held(disk)
+        except (FreshtideError, OSError) as error:
+            return f"{error}"
+        if held != list(range(1, len(held) + 1)) or len(held) < max(reported, default=0):
+            return f"{held} is there, and {reported[-1:]} was reported"
+    else:
+        disk.dies_at = None
+        _work(disk, reported)
+    return None if _held(disk) == list(range(1, _UPDATES + 1)) else "not all of it is there in the end"
+
+
+def _work(disk: SimulatedDisk, reported: list[int]) -> int:
+    """Make updates until there are enough, or the disk refuses one; how many there are."""
+    done = 0
+    try:
+        table = _opened(disk)
+        table.recover()
+        done = table.snapshot.number if table.snapshot else 0
+        for number in range(done + 1, _UPDATES + 1):
+            commit(table, number, rows(number))
+            reported.append(number)
+            done = number
+            compact(table, at=AT)
+            table.keep_house(3_600.0, at=AT)
+    except (FreshtideError, OSError):
+        pass
+    return done
+
+
+def _held(disk: SimulatedDisk) -> list[int]:
+    disk.dies_at, disk.faults = None, []
+    found = _opened(disk).recover()
+    return [] if found is None else sorted(stored_rows(found, found.files).column("value").to_pylist())
+
+
+def _opened(disk: SimulatedDisk) -> StoredTable:
+    return StoredTable(_FOLDER, time_column="time", disk=disk, logs=PlainDeltaLogs(disk, _now))
+
+
+def _now() -> float:
+    return AT + 86_400.0
+
+
+class _Forgetful(Platter):
+    """Syncs are left out."""
+
+    def sync(self, node: Node) -> None:
+        """Nothing is done."""
