@@ -186,7 +186,7 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
         (
             LEAST.replace("format: csv", "format: cvs"),
             "feeds/cpu.yml:2: 'cvs' is not a format. Did you mean 'csv'? "
-            "Known: csv, json, jsonl, ndjson, orc, parquet.",
+            "Known: avro, csv, json, jsonl, ndjson, orc, parquet.",
         ),
         (
             LEAST.replace("cpu: double", "cpu: dubble"),

@@ -20,6 +20,7 @@ from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, latest_allowed
 from freshtide.spark.formats import Layout, spark_format
+from freshtide.spark.jvm import jvm_of
 from freshtide.spark.parsing import TIME_TEXT, parsed_values
 from freshtide.spark.queries import Narrowed
 from freshtide.spark.reading import empty_frame
@@ -256,7 +257,8 @@ def _by_file(session: SparkSession, parsed: Narrowed, limits: Mapping[str, _Limi
     different = {name: of for name, of in limits.items() if name not in same}
     if not different:
         return same, parsed
-    paths = {path: _file_uri(session, path) for path in next(iter(different.values()))}
+    uri_of = jvm_of(session).file_uri
+    paths = {path: uri_of(path) for path in next(iter(different.values()))}
     if len(paths) <= _MAP_LIMIT:
         maps = {
             name: ", ".join(f"{literal(paths[path])}, {limit}L" for path, limit in of.items() if limit is not None)
@@ -267,10 +269,3 @@ def _by_file(session: SparkSession, parsed: Narrowed, limits: Mapping[str, _Limi
     table = session.createDataFrame(rows, ", ".join([f"{_FILE} string", *(f"{name} bigint" for name in different)]))
     joined = Narrowed(frame=parsed.as_frame().join(sf.broadcast(table), _FILE, "left"))
     return same | {name: name for name in different}, joined
-
-
-def _file_uri(session: SparkSession, path: str) -> str:
-    """A path as Spark's metadata column spells it."""
-    jvm = session.sparkContext._jvm
-    assert jvm is not None
-    return str(jvm.java.io.File(path).toURI().toString())

@@ -32,6 +32,7 @@ class Jvm:
         modes = getattr(spark.sql.execution, "CommandExecutionMode$")
         self._run_no_command = getattr(modes, "MODULE$").SKIP()
         self._frame_of = spark.sql.classic.Dataset.ofRows
+        self._file = names.java.io.File
         self.time_zone = str(names.java.util.TimeZone.getDefault().getID())
         """Which one times go through that have none."""
         self._sequence = lru_cache(maxsize=_KEPT)(lambda texts: self._as_sequence(list(texts)))
@@ -44,6 +45,10 @@ class Jvm:
     def select(self, frame: DataFrame, expressions: Sequence[str]) -> DataFrame:
         """`frame.selectExpr(*expressions)`, for expressions that come again."""
         return DataFrame(frame._jdf.selectExpr(self._sequence(tuple(expressions))), frame.sparkSession)
+
+    def file_uri(self, path: str) -> str:
+        """A path as Spark's metadata column spells it."""
+        return str(self._file(path).toURI().toString())
 
     def parse(self, session: SparkSession, text: str) -> JavaObject:
         """The plan of a text, as it is written."""

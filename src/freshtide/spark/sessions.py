@@ -104,6 +104,8 @@ def start_session(configuration: Mapping[str, str], *, log: Path | None = None) 
     settings = {**_DEFAULTS, **_REQUIRED, **configuration}
     if works_by_itself(settings["spark.master"]):
         settings = {**_ON_ONE_MACHINE, **settings}
+        # What Spark does in Python needs what is installed for this one.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
     for where, own in (("driver", f"{quiet} {_IN_UTC}"), ("executor", _IN_UTC)):
         options = f"spark.{where}.extraJavaOptions"

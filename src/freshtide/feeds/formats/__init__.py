@@ -5,6 +5,7 @@ arrival, and what can be wrong with its columns. How Spark reads its files is in
 """
 
 from freshtide.core.feeds import Feed
+from freshtide.feeds.formats.avro import AvroFiles, AvroFormat
 from freshtide.feeds.formats.csv import CsvFiles, CsvFormat
 from freshtide.feeds.formats.format import FileFormat, OptionError
 from freshtide.feeds.formats.json import JsonFiles, JsonFormat
@@ -16,6 +17,7 @@ FORMATS: tuple[FileFormat, ...] = (
     JsonFiles(),
     ParquetFiles(),
     OrcFiles(),
+    AvroFiles(),
 )
 _BY_OPTIONS = {each.options: each for each in FORMATS}
 
@@ -24,4 +26,14 @@ def format_of(feed: Feed) -> FileFormat:
     return _BY_OPTIONS[type(feed.format)]
 
 
-__all__ = ["FORMATS", "CsvFormat", "FileFormat", "JsonFormat", "OptionError", "OrcFormat", "ParquetFormat", "format_of"]
+__all__ = [
+    "FORMATS",
+    "AvroFormat",
+    "CsvFormat",
+    "FileFormat",
+    "JsonFormat",
+    "OptionError",
+    "OrcFormat",
+    "ParquetFormat",
+    "format_of",
+]

@@ -5,6 +5,7 @@ them is in `spark`, and what is found out before Spark sees a file in `feeds/for
 """
 
 from freshtide.core.feeds import Feed
+from freshtide.spark.formats.avro import AvroReading
 from freshtide.spark.formats.csv import CsvReading
 from freshtide.spark.formats.format import Layout, SparkFormat
 from freshtide.spark.formats.json import JsonReading
@@ -16,6 +17,7 @@ _FORMATS: tuple[SparkFormat, ...] = (
     JsonReading(),
     ParquetReading(),
     OrcReading(),
+    AvroReading(),
 )
 _BY_OPTIONS = {each.options: each for each in _FORMATS}
 
