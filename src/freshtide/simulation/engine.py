@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from typing import Final
 
 from freshtide.core.commands import StartUpdate, WakeAt
 from freshtide.core.costs import GivenCost
@@ -16,6 +17,9 @@ from freshtide.simulation.results import Result
 from freshtide.simulation.staleness import StalenessRecord
 from freshtide.simulation.timeline import timeline
 from freshtide.simulation.workload import SimulatedTable, Workload
+
+# So many updates of a table are written down before they are put away.
+_WRITTEN: Final = 100
 
 
 @dataclass(slots=True)
@@ -41,7 +45,7 @@ class _Running:
     record: StalenessRecord
     moments: list[float]
     freshnesses: list[float]
-    """Those of the record."""
+    """The last ones of the record."""
     arrival: DataArrived
     """Of the last file that was told alone. The scheduler keeps no events: it is written anew for the next one."""
     ending: UpdateFinished
@@ -133,8 +137,11 @@ class Simulation:
                     if on_update is not None:
                         on_update(table.completed(now))
                     table.freshness = table.upto
-                    table.moments.append(now)
+                    moments = table.moments
+                    moments.append(now)
                     table.freshnesses.append(table.upto)
+                    if len(moments) == _WRITTEN:
+                        table.record.put_away()
                     happened.append(table.ending)
                 if ends_at <= now:
                     continue
