@@ -19,8 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from faults.platter import Clock, File, Folder, Node, Platter
-from freshtide.world import Room
-from freshtide.world.disk import StrPath
+from freshtide.world import Room, StrPath
 
 _DEVICE = 1
 _ROOM = Room(total=1 << 40, free=1 << 39)

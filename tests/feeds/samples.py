@@ -9,7 +9,8 @@ from typing import Any
 
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.files import FeedFile, FileState
-from freshtide.feeds import FeedSet, LocalDisk, SettledFile
+from freshtide.feeds import FeedSet, SettledFile
+from freshtide.world import OsDisk, StrPath
 from tests.feedsettings import feed_of
 
 LONG_AGO = 1_700_000_000.0
@@ -46,18 +47,18 @@ def settled(path: Path, *, is_punctuation: bool = False) -> SettledFile:
     return SettledFile(path=str(path), size=seen.st_size, modified_ns=seen.st_mtime_ns, is_punctuation=is_punctuation)
 
 
-class CountingDisk(LocalDisk):
+class CountingDisk(OsDisk):
     """A disk that counts what it is asked."""
 
     def __init__(self) -> None:
         self.listings = 0
         self.looks = 0
 
-    def names(self, folder: str) -> list[str]:
+    def names(self, folder: StrPath) -> list[str]:
         self.listings += 1
         return super().names(folder)
 
-    def look(self, path: str) -> os.stat_result:
+    def look(self, path: StrPath) -> os.stat_result:
         self.looks += 1
         return super().look(path)
 

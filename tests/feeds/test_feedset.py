@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,7 @@ from freshtide.core.feeds import TimestampFrom
 from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import parse_instant
 from freshtide.feeds import FeedSet
+from freshtide.world import OpenFile, OsDisk, StrPath
 
 from .samples import LONG_AGO, NOW, CountingDisk, MemoryLedger, aged, make_feed, polled, put
 
@@ -160,14 +160,14 @@ def test_a_feed_that_can_never_work_is_an_error_at_once(tmp_path: Path) -> None:
 
 def opening_fails(monkeypatch: pytest.MonkeyPatch, path: Path, error: OSError) -> None:
     """Let a file not be opened."""
-    real = Path.open
+    real = OsDisk.open
 
-    def failing(self: Path, *options: Any, **more: Any) -> Any:
-        if self == path:
+    def failing(disk: OsDisk, asked: StrPath) -> OpenFile:
+        if asked == str(path):
             raise error
-        return real(self, *options, **more)
+        return real(disk, asked)
 
-    monkeypatch.setattr(Path, "open", failing)
+    monkeypatch.setattr(OsDisk, "open", failing)
 
 
 def test_a_file_that_is_away_while_it_is_inspected_is_found_when_it_is_back(

@@ -8,6 +8,7 @@ import pytest
 from freshtide.core.feeds import Feed, Format, Settling
 from freshtide.feeds import FolderWatcher
 from freshtide.feeds.formats import CsvFormat, JsonFormat, ParquetFormat
+from freshtide.world import StrPath
 
 from .samples import LONG_AGO, NOW, CountingDisk, aged, make_feed, put
 
@@ -171,7 +172,7 @@ class FlickeringDisk(CountingDisk):
 
     gone: str | None = None
 
-    def look(self, path: str) -> os.stat_result:
+    def look(self, path: StrPath) -> os.stat_result:
         if path == self.gone:
             self.gone = None
             raise FileNotFoundError(path)

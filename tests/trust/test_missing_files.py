@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from freshtide.core.errors import FreshtideError
 from freshtide.core.files import FileState
 from freshtide.observe import explain
+from freshtide.world import OsDisk, StrPath
 from tests.warehouse.shop import Shop
 
 
@@ -105,15 +105,15 @@ def test_a_file_that_is_away_is_left_out_only_when_the_user_says_so(shop: Shop) 
 
 def test_a_disk_that_does_not_answer_is_not_the_fault_of_its_files(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = paused_with_three_files(shop)
-    real: Callable[..., os.stat_result] = Path.stat
+    real = OsDisk.look
 
-    def failing(path: Path, **options: Any) -> os.stat_result:
-        if path.parent == folder and path.suffix == ".csv":
+    def failing(disk: OsDisk, path: StrPath) -> os.stat_result:
+        if Path(path).parent == folder and Path(path).suffix == ".csv":
             raise OSError(errno.EIO, "Input/output error", str(path))
-        return real(path, **options)
+        return real(disk, path)
 
     with monkeypatch.context() as broken:
-        broken.setattr(Path, "stat", failing)
+        broken.setattr(OsDisk, "look", failing)
         shop.warehouse.resume("a")
         shop.warehouse.run(until=lambda: bool(shop.warehouse.workbench.catalog.updates.recent("a", 5)[0].error))
     (feed,) = shop.warehouse.status().feeds

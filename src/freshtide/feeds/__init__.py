@@ -9,7 +9,6 @@ How a feed is written is read in `project/feeds`, and rows of files are read by 
 """
 
 from freshtide.feeds.admission import PUT_ASIDE, Ledger, admit, retry
-from freshtide.feeds.disk import Disk, LocalDisk
 from freshtide.feeds.errors import (
     NamePatternError,
     NotQuarantinedError,
@@ -36,12 +35,10 @@ from freshtide.feeds.watching import FolderWatcher, SettledFile
 __all__ = [
     "CHANGED",
     "PUT_ASIDE",
-    "Disk",
     "FeedSet",
     "FolderWatcher",
     "Inspection",
     "Ledger",
-    "LocalDisk",
     "NamePatternError",
     "NotQuarantinedError",
     "OtherContentError",

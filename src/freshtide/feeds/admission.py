@@ -10,7 +10,6 @@ from typing import Protocol
 from freshtide.core.feeds import Duplicates, Feed
 from freshtide.core.files import LOADABLE, FeedFile, FileState
 from freshtide.feeds.columnfaults import RETRY
-from freshtide.feeds.disk import Disk, LocalDisk
 from freshtide.feeds.errors import (
     NotQuarantinedError,
     OtherContentError,
@@ -22,6 +21,7 @@ from freshtide.feeds.globs import is_punctuation
 from freshtide.feeds.inspection import Inspection, inspect
 from freshtide.feeds.links import OwnFolders
 from freshtide.feeds.watching import SettledFile
+from freshtide.world import Disk, OsDisk
 
 Findings = Inspection | UnreadableFileError
 PUT_ASIDE = (FileState.QUARANTINED, FileState.SKIPPED)
@@ -44,9 +44,9 @@ class Ledger(Protocol):
         ...
 
 
-def admit(feed: Feed, settled: SettledFile, ledger: Ledger, now: float) -> FeedFile | None:
+def admit(feed: Feed, settled: SettledFile, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile | None:
     """Inspect a file and judge it; None where there is nothing to register."""
-    return judge(feed, settled, examine(feed, settled), ledger, now)
+    return judge(feed, settled, examine(feed, settled, disk), ledger, now)
 
 
 def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
@@ -58,8 +58,8 @@ def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | Non
             f"{path} {standing} in feed '{feed.name}': there is nothing to retry.",
             way_out="Quarantined files are listed by `freshtide feeds`.",
         )
-    settled = _as_it_lies(feed, path, disk or LocalDisk(), now)
-    found = examine(feed, settled)
+    settled = _as_it_lies(feed, path, disk or OsDisk(), now)
+    found = examine(feed, settled, disk)
     if found.sha256 != known.sha256 and ledger.loaded_paths(feed.name, [path]):
         raise OtherContentError(
             f"{path} has other content than some tables have loaded from it.",
@@ -70,18 +70,18 @@ def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | Non
 
 def judge_again(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
     """Judge a file as if it had just arrived."""
-    settled = _as_it_lies(feed, path, disk or LocalDisk(), now)
-    return _judge_as_new(feed, settled, examine(feed, settled), ledger, now)
+    settled = _as_it_lies(feed, path, disk or OsDisk(), now)
+    return _judge_as_new(feed, settled, examine(feed, settled, disk), ledger, now)
 
 
 def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
     """Take a file as it is now, whatever was registered under its name, because the user says so."""
-    settled = _as_it_lies(feed, path, disk or LocalDisk(), now)
+    settled = _as_it_lies(feed, path, disk or OsDisk(), now)
     if settled.is_punctuation:
         raise OtherContentError(
             f"{path} is punctuation: what it has promised stays promised.", way_out="Each promise is a new file."
         )
-    found = examine(feed, settled)
+    found = examine(feed, settled, disk)
     if isinstance(found, UnreadableFileError):
         raise found
     known = ledger.by_paths(feed.name, [path]).get(path)
@@ -111,10 +111,10 @@ def _as_it_lies(feed: Feed, path: str, disk: Disk, now: float) -> SettledFile:
     )
 
 
-def examine(feed: Feed, settled: SettledFile) -> Findings:
+def examine(feed: Feed, settled: SettledFile, disk: Disk | None = None) -> Findings:
     """The inspection, with what is wrong with the file as a value."""
     try:
-        return inspect(feed, settled)
+        return inspect(feed, settled, disk)
     except UnreadableFileError as error:
         return error
 

@@ -13,12 +13,12 @@ from freshtide.core.errors import Problem, SurroundingsError
 from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile, FileState
 from freshtide.feeds.admission import Findings, Ledger, judge
-from freshtide.feeds.disk import Disk
 from freshtide.feeds.errors import UnreachableFileError, UnreadableFileError, VanishedFileError
 from freshtide.feeds.inspection import check_feed
 from freshtide.feeds.reading import Examined, Reading, is_quick, read
 from freshtide.feeds.settling import Signature
 from freshtide.feeds.watching import FolderWatcher, SettledFile
+from freshtide.world import Disk, OsDisk
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,6 +55,7 @@ class FeedSet:
         disk: Disk | None = None,
     ) -> None:
         self._ledger = ledger
+        self._disk = disk or OsDisk()
         self._room = threading.Semaphore(os.cpu_count() or 1)
         self._watched: list[_Watched] = []
         for feed in feeds:
@@ -62,7 +63,7 @@ class FeedSet:
                 continue  # it has no folder to be watched
             check_feed(feed)
             of_feed = (known or {}).get(feed.name)
-            watcher = FolderWatcher(feed, root, known=of_feed, sweep_interval=sweep_interval, disk=disk)
+            watcher = FolderWatcher(feed, root, known=of_feed, sweep_interval=sweep_interval, disk=self._disk)
             self._watched.append(_Watched(feed=feed, watcher=watcher))
 
     @property
@@ -133,8 +134,8 @@ class FeedSet:
         if watched.reading is None:
             settled = watched.watcher.poll(now, steady=steady)
             if is_quick(settled):
-                return [read(watched.feed, file) for file in settled]
-            watched.reading = Reading(watched.feed, self._news(watched.feed, settled), self._room)
+                return [read(self._disk, watched.feed, file) for file in settled]
+            watched.reading = Reading(self._disk, watched.feed, self._news(watched.feed, settled), self._room)
         found = watched.reading.found
         if found is None:
             return []

@@ -19,6 +19,7 @@ from freshtide.feeds.formats import format_of
 from freshtide.feeds.rawfiles import RawFile
 from freshtide.feeds.timeformats import check_time_format
 from freshtide.feeds.watching import SettledFile
+from freshtide.world import Disk
 
 _LONGEST_PUNCTUATION = 1_024
 # Half of a surrogate pair, which is no text, and what no database takes.
@@ -42,9 +43,9 @@ class Inspection:
         return self.rows > 0
 
 
-def inspect(feed: Feed, settled: SettledFile) -> Inspection:
+def inspect(feed: Feed, settled: SettledFile, disk: Disk | None = None) -> Inspection:
     """Read a settled file once. An UnreadableFileError says what is wrong with it, and carries its hash."""
-    with _opened(settled) as raw:
+    with _opened(settled, disk) as raw:
         content, timestamp = _read_punctuation(raw) if settled.is_punctuation else _read_data(feed, settled, raw)
         _require_present(feed, settled, timestamp)
         sha256, signature = raw.sha256(), raw.signature
@@ -108,9 +109,9 @@ def check_feed(feed: Feed) -> None:
 
 
 @contextmanager
-def _opened(settled: SettledFile) -> Iterator[RawFile]:
+def _opened(settled: SettledFile, disk: Disk | None) -> Iterator[RawFile]:
     """The open file; what goes wrong while it is read leaves with the hash of the whole file."""
-    with RawFile(settled.path) as raw:
+    with RawFile(settled.path, disk) as raw:
         try:
             yield raw
         except VanishedFileError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from freshtide.core.errors import FreshtideError
@@ -12,6 +13,7 @@ from freshtide.core.feeds import Feed
 from freshtide.core.files import FeedFile, FileState
 from freshtide.feeds.admission import PUT_ASIDE, Ledger, accept, judge_again, retry
 from freshtide.feeds.errors import NotQuarantinedError
+from freshtide.world import Disk
 
 CHANGED = (FileState.REFUSED, FileState.QUARANTINED)
 """States of files of which other content may lie there than was registered."""
@@ -26,14 +28,18 @@ class QuarantineLedger(Ledger, Protocol):
     def orphaned_duplicates(self) -> list[FeedFile]: ...
 
 
-def retry_everywhere(path: str, feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float) -> list[FeedFile]:
+def retry_everywhere(
+    path: str, feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float, *, disk: Disk | None = None
+) -> list[FeedFile]:
     """Judge a file again in every feed that has put it aside; the verdicts are to be registered."""
-    return _everywhere(retry, path, states=PUT_ASIDE, feeds=feeds, ledger=ledger, now=now)
+    return _everywhere(partial(retry, disk=disk), path, states=PUT_ASIDE, feeds=feeds, ledger=ledger, now=now)
 
 
-def accept_everywhere(path: str, feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float) -> list[FeedFile]:
+def accept_everywhere(
+    path: str, feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float, *, disk: Disk | None = None
+) -> list[FeedFile]:
     """Take a file as it is now in every feed that has refused that; the verdicts are to be registered."""
-    return _everywhere(accept, path, states=CHANGED, feeds=feeds, ledger=ledger, now=now)
+    return _everywhere(partial(accept, disk=disk), path, states=CHANGED, feeds=feeds, ledger=ledger, now=now)
 
 
 def skip_everywhere(path: str, ledger: QuarantineLedger) -> list[FeedFile]:
@@ -44,7 +50,9 @@ def skip_everywhere(path: str, ledger: QuarantineLedger) -> list[FeedFile]:
     return [replace(file, state=FileState.SKIPPED, reason=_SKIPPED) for file in away]
 
 
-def released_duplicates(feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float) -> list[FeedFile]:
+def released_duplicates(
+    feeds: Mapping[str, Feed], ledger: QuarantineLedger, now: float, *, disk: Disk | None = None
+) -> list[FeedFile]:
     """Files that were left out because of others that do not stand for their content any more; to be registered.
 
     One that is not there as it was is left alone: nobody ever said that it would be needed.
@@ -53,7 +61,7 @@ def released_duplicates(feeds: Mapping[str, Feed], ledger: QuarantineLedger, now
     for file in ledger.orphaned_duplicates():
         if file.feed in feeds:
             with suppress(FreshtideError, OSError):
-                again = judge_again(feeds[file.feed], file.path, ledger, now)
+                again = judge_again(feeds[file.feed], file.path, ledger, now, disk=disk)
                 if again.sha256 == file.sha256:
                     released.append(again)
     return released

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import TracebackType
 from freshtide.feeds.errors import UnreadableFileError, unread
 from freshtide.feeds.limits import Limits
 from freshtide.feeds.settling import Signature
+from freshtide.world import Disk, OpenFile, OsDisk
 
 _CHUNK = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -24,11 +24,12 @@ _OTHER_PACKED = (".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 class RawFile:
     """A file that is hashed as it is read."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, disk: Disk | None = None) -> None:
         self.name = Path(path).name
         self.path = path
+        self._disk = disk or OsDisk()
         try:
-            self._stream = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed in __exit__
+            self._stream = self._disk.open(path)
         except OSError as error:
             raise unread(path, error) from error
         self._hash = hashlib.sha256()
@@ -50,8 +51,12 @@ class RawFile:
     @property
     def signature(self) -> Signature:
         """Size and modification time of the very file that is open, whatever its name leads to by now."""
-        seen = os.fstat(self._stream.fileno())
+        seen = self._stream.look()
         return seen.st_size, seen.st_mtime_ns
+
+    def opened_again(self) -> OpenFile:
+        """The same file for whoever reads here and there in it."""
+        return self._disk.open(self.path)
 
     def hold_to(self, limits: Limits) -> None:
         """Let it unpack to no more than this."""

@@ -9,6 +9,7 @@ from freshtide.core.feeds import Feed
 from freshtide.feeds.admission import Findings, examine
 from freshtide.feeds.errors import UnreadableFileError
 from freshtide.feeds.watching import SettledFile
+from freshtide.world import Disk
 
 Examined = tuple[SettledFile, Findings]
 
@@ -22,9 +23,9 @@ def is_quick(files: Sequence[SettledFile]) -> bool:
     return len(files) <= _FEW_FILES and sum(file.size for file in files) <= _FEW_BYTES
 
 
-def read(feed: Feed, file: SettledFile) -> Examined:
+def read(disk: Disk, feed: Feed, file: SettledFile) -> Examined:
     try:
-        return file, examine(feed, file)
+        return file, examine(feed, file, disk)
     except Exception as error:  # a file that trips the inspection itself is kept aside, not tried for ever
         return file, UnreadableFileError(f"The file could not be inspected: {error!r}.")
 
@@ -32,7 +33,8 @@ def read(feed: Feed, file: SettledFile) -> Examined:
 class Reading:
     """A thread that reads a feed's files. `room` limits how many of them read at the same time."""
 
-    def __init__(self, feed: Feed, files: Sequence[SettledFile], room: threading.Semaphore) -> None:
+    def __init__(self, disk: Disk, feed: Feed, files: Sequence[SettledFile], room: threading.Semaphore) -> None:
+        self._disk = disk
         self._feed = feed
         self._files = files
         self._room = room
@@ -55,4 +57,4 @@ class Reading:
             for file in self._files:
                 if self._given_up.is_set():
                     return
-                self._found.append(read(self._feed, file))
+                self._found.append(read(self._disk, self._feed, file))

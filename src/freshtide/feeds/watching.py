@@ -14,10 +14,10 @@ from pathlib import Path
 
 from freshtide.core.errors import Problem
 from freshtide.core.feeds import Feed
-from freshtide.feeds.disk import Disk, LocalDisk
 from freshtide.feeds.globs import Places, Role, below, feed_globs, role_of, start
 from freshtide.feeds.links import OwnFolders
 from freshtide.feeds.settling import Look, Markers, Signature, has_settled
+from freshtide.world import Disk, OsDisk
 
 # A folder modified this shortly before it was listed can change again without its time moving: clocks of
 # file systems tick in milliseconds, some (with whole seconds only) in two seconds.
@@ -86,7 +86,7 @@ class FolderWatcher:
         disk: Disk | None = None,
     ) -> None:
         self._feed = feed
-        self._disk = disk or LocalDisk()
+        self._disk = disk or OsDisk()
         self._settling = feed.folder.settling
         self._markers = Markers(self._settling.marker) if self._settling.marker else None
         self._folders: dict[str, _Folder] = {}

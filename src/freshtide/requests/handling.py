@@ -81,7 +81,7 @@ class RequestHandler:
 
     def _retry(self, path: str) -> Answer:
         """Take up a file that was put aside."""
-        again = retry_everywhere(path, self._feeds, self._catalog.files, self._clock())
+        again = retry_everywhere(path, self._feeds, self._catalog.files, self._clock(), disk=self._disk)
         self._register(again)
         return Answer(message=verdicts(again))
 
@@ -91,7 +91,7 @@ class RequestHandler:
         events: list[Event] = []
         for file in skipped:
             self._catalog.files.set_state(file.id, file.state, file.reason)
-        self._register(released_duplicates(self._feeds, self._catalog.files, self._clock()))
+        self._register(released_duplicates(self._feeds, self._catalog.files, self._clock(), disk=self._disk))
         for file in skipped:
             for unit in self._graph.units.of_all(table.name for table in self._graph.for_feed(file.feed)):
                 tables = [self._graph[table] for table in self._graph.units[unit]]
@@ -103,7 +103,7 @@ class RequestHandler:
 
         Tables have to be rebuilt for it that have loaded the old content, or may be just about to.
         """
-        accepted = accept_everywhere(path, self._feeds, self._catalog.files, self._clock())
+        accepted = accept_everywhere(path, self._feeds, self._catalog.files, self._clock(), disk=self._disk)
         readers = [table for file in accepted for table in self._graph.for_feed(file.feed)]
         for table in readers:
             others = [file for file in self._catalog.files.loaded(table.name) if file.path != path]

@@ -116,7 +116,7 @@ class Engine:
             surroundings=surroundings,
             absences=absences,
             more_faults=lambda: self._single_rows.faults,
-            released=partial(released_duplicates, feeds, catalog.files),
+            released=partial(released_duplicates, feeds, catalog.files, disk=disk),
             poll=poll,
             clock=clock,
             threads=threads,

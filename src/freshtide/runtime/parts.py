@@ -114,6 +114,7 @@ class RunParts:
             project.root,
             self.catalog.files,
             known={name: self.catalog.files.known_paths(name) for name in project.feeds},
+            disk=self.disk,
         )
         beginning = beginning_of(project, self.catalog, revised=revised_views(project.graph, self.store))
         losses = LossFinder(project, self.catalog, self.store).find(holdings(project))

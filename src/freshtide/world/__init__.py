@@ -5,7 +5,7 @@ code runs over a disk that loses what was not synced, and that fails when it is 
 """
 
 from freshtide.world.clock import Clock, SystemClock
-from freshtide.world.disk import Disk, OpenFile, OsDisk, Room
+from freshtide.world.disk import Disk, OpenFile, OsDisk, Room, StrPath
 from freshtide.world.durability import make_folder, sync_files, sync_tree
 from freshtide.world.locks import FileLock, ProcessLock
 from freshtide.world.questions import files_below, is_folder, names_in, sha256_of
@@ -22,6 +22,7 @@ __all__ = [
     "OsDisk",
     "ProcessLock",
     "Room",
+    "StrPath",
     "SystemClock",
     "SystemThreads",
     "Task",

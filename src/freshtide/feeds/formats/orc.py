@@ -40,8 +40,8 @@ class OrcFiles:
     def read(self, feed: Feed, raw: RawFile, wanted: Wanted) -> Content:
         _check_magic(*raw.ends(len(_MAGIC) + 1))
         size, _ = raw.signature
-        with reading_with_arrow(raw.path, "ORC"):
-            file = orc.ORCFile(raw.path)
+        with reading_with_arrow(raw.path, "ORC"), raw.opened_again() as stream:
+            file = orc.ORCFile(stream)
             names = tuple(file.schema.names)
             rows, unpacked = file.nrows, max(file.content_length, file.nrows * len(names) * BYTES_PER_VALUE)
             limits_of(feed, packed=size).check(size=unpacked, rows=rows)

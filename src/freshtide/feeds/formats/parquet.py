@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -54,17 +53,17 @@ class ParquetFiles:
     def read(self, feed: Feed, raw: RawFile, wanted: Wanted) -> Content:
         size, _ = raw.signature
         _check_magic(size, *raw.ends(len(_MAGIC)))
-        return _read(feed, raw.path, wanted)
+        return _read(feed, raw, wanted, size)
 
     def column_fault(self, feed: Feed, columns: tuple[str, ...]) -> str | None:
         return fault_of_columns(feed, columns)
 
 
-def _read(feed: Feed, path: str, wanted: Wanted) -> Content:
-    with reading_with_arrow(path, "Parquet"), pq.ParquetFile(path) as file:
+def _read(feed: Feed, raw: RawFile, wanted: Wanted, size: int) -> Content:
+    with reading_with_arrow(raw.path, "Parquet"), raw.opened_again() as stream, pq.ParquetFile(stream) as file:
         names = tuple(file.schema_arrow.names)
         rows, unpacked = file.metadata.num_rows, _unpacked(file.metadata)
-        limits_of(feed, packed=Path(path).stat().st_size).check(size=unpacked, rows=rows)
+        limits_of(feed, packed=size).check(size=unpacked, rows=rows)
         has_times = wanted.latest and names.count(feed.time.column) == 1
         latest = _latest(ArrowTimes(feed=feed, upto=wanted.upto), file) if has_times else None
         return Content(rows=rows, columns=names, latest=latest, unpacked=unpacked)
