@@ -28,6 +28,7 @@ from freshtide.storage import (
 from tests.storage.tablebench import AT, commit, held, opened, rows, update, values
 from tests.trust.faults import FailingSync, log_of
 from tests.warehouse.shop import Shop
+from tests.warehouse.test_update_tables import MEANS, update_table
 
 
 @pytest.fixture
@@ -65,6 +66,29 @@ def test_what_has_landed_is_booked_once_though_its_fsync_fails(
     assert len(fault.failed) == times
     assert in_table(shop, "a") == [1, 2, 3, 4, 5]
     assert booked(shop, "a") == [f"{number}.csv" for number in range(1, 6)]
+    shop.check()
+
+
+@pytest.mark.parametrize("window", [None, "10s"], ids=["rows", "windows"])
+def test_an_update_table_goes_on_after_a_commit_that_nobody_could_tell_of(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, window: str | None
+) -> None:
+    """What waits in memory is forgotten then, and files that are not done with are read again."""
+    query = "*" if window is None else MEANS.format("quotes")
+    update_table(shop, query=query, **({} if window is None else {"window": window}))
+    shop.drop_events("quotes", "0.csv", [(1, "a", 1)])
+    shop.load()
+    fault = FailingSync(log_of("quotes", version=1), 2).installed(monkeypatch)
+    for number in range(1, 6):
+        shop.drop_events("quotes", f"{number}.csv", [(10 * number + second, "a", 1) for second in (1, 2, 3)])
+        shop.load()
+    assert len(fault.failed) == 2
+    assert booked(shop, "quotes")[:5] == [f"{number}.csv" for number in range(5)]
+    if window is None:
+        assert in_table(shop, "quotes") == [1]
+    else:
+        assert in_table(shop, "quotes") == [1, 3, 3, 3, 3]
+    assert all(count.faults == () for count in shop.counts().values())
     shop.check()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from freshtide.spark import SparkSession
-from tests.warehouse.shop import START, Shop
+from tests.warehouse.shop import START, Shop, stamp
 from tests.warehouse.test_update_tables import MEANS, update_table
 
 
@@ -28,6 +29,89 @@ def windows(shop: Shop, key: str = "a") -> dict[int, tuple[int, int]]:
 
 def pending(shop: Shop) -> list[str]:
     return [Path(file.path).name for file in shop.warehouse.workbench.catalog.files.pending("quotes")]
+
+
+def assert_accounted(shop: Shop) -> None:
+    """Every row is counted once, by where it is, and no number is one that cannot be explained."""
+    count = shop.counts()["quotes"]
+    assert count.in_windows is not None
+    parts = (count.in_windows, count.waiting, count.superseded, count.in_rejects)
+    assert sum(parts) == count.arrived, count
+    assert all(part >= 0 for part in parts), count
+    assert (count.filtered, count.unaccounted, count.faults) == (0, 0, ()), count
+
+
+def told(shop: Shop) -> tuple[int | None, int, int]:
+    """How many rows are in windows, wait for them, and were superseded."""
+    count = shop.counts()["quotes"]
+    return count.in_windows, count.waiting, count.superseded
+
+
+@pytest.mark.parametrize("semantics", ["lazy", "eager"])
+@pytest.mark.parametrize("slide", ["2s", "10s"])
+def test_every_row_of_a_window_table_is_counted_once(shop: Shop, slide: str, semantics: str) -> None:
+    declare(shop, slide=slide, windows=semantics)
+    for number in range(14):
+        rows = [(2 * number, "a", 1), (2 * number + 1, "b", 1), *([(0, "silent", 1)] if number == 0 else [])]
+        older = [(2 * number - 5, "a", 1)] if number % 5 == 4 else []
+        shop.drop_events("quotes", f"{number}.csv", [*rows, *older])
+        shop.load()
+        assert_accounted(shop)
+        if number % 4 in (0, 3):
+            shop = killed(shop) if number % 4 == 3 else shop.again()
+            declare(shop, slide=slide, windows=semantics)
+    shop.load()
+    assert_accounted(shop)
+    shop.warehouse.backfill("quotes")
+    assert_accounted(shop)
+    shop.drop_events("quotes", "more.csv", [(second, key, 1) for second in range(28, 60, 2) for key in ("a", "b")])
+    shop.load()
+    assert_accounted(shop)
+    assert shop.counts()["quotes"].arrived == 14 * 2 + 1 + 2 + 32
+    shop.warehouse.close()
+
+
+def test_counts_tell_what_is_in_windows_what_waits_and_what_is_in_none(shop: Shop) -> None:
+    declare(shop, slide="10s")
+    shop.drop_events("quotes", "0.csv", [(1, "a", 1), (2, "a", 2), (2, "a", 3), (1, "a", 4), (1, "b", 1)])
+    shop.load()
+    assert told(shop) == (0, 3, 2)
+    # Two windows close before the first of them is taken up: its rows are in none that is served.
+    lines = [f"{stamp(second)},a,1" for second in (12, 13, 14, 15, 16, 17, 21)]
+    shop.drop("quotes", "1.csv", "\n".join(["ts,k,v", *lines, "never,a,1"]) + "\n")
+    shop.load()
+    assert windows(shop) == {10: (6, 6)}
+    assert told(shop) == (6, 2, 4)
+    assert_accounted(shop)
+
+
+def test_rows_that_wait_are_counted_once_though_windows_are_declared_anew(shop: Shop) -> None:
+    declare(shop, slide="5s")
+    shop.drop_events("quotes", "0.csv", [(second, "a", 1) for second in range(0, 14)])
+    shop.load()
+    assert told(shop) == (10, 4, 0)
+    again = shop.again()
+    declare(again, slide="2s")
+    again.drop_events("quotes", "1.csv", [(second, "a", 1) for second in range(14, 30)])
+    again.load()
+    assert_accounted(again)
+    again.warehouse.close()
+
+
+def test_rows_that_wait_are_made_anew_from_files_when_they_are_lost(shop: Shop) -> None:
+    declare(shop, slide="10s")
+    shop.drop_events("quotes", "0.csv", [(1, "a", 1), (2, "a", 2)])
+    shop.load()
+    again = shop.again()
+    shutil.rmtree(shop.root / "warehouse" / "quotes__open")
+    declare(again, slide="10s")
+    assert again.counts()["quotes"].faults
+    again.load()
+    again.drop_events("quotes", "1.csv", [(12, "a", 1)])
+    again.load()
+    assert windows(again) == {0: (2, 3)}
+    assert_accounted(again)
+    again.warehouse.close()
 
 
 def test_no_window_is_skipped_however_often_the_warehouse_starts_again(shop: Shop) -> None:

@@ -107,17 +107,24 @@ def counts_table(counts: list[RowCount]) -> Table:
     # Few projects load tables by flows or have update tables: the others are spared the columns.
     by_flow = ("By flow",) if any(count.diverted for count in counts) else ()
     newer = ("Superseded",) if any(count.superseded for count in counts) else ()
+    windows = ("In windows", "Waiting") if any(count.in_windows is not None for count in counts) else ()
     more = ("Made more",) if any(count.multiplied for count in counts) else ()
     sides = ("Rejected", "Late", "Filtered", *more)
-    for name in ("Files", "Rows arrived", "In table", *by_flow, *newer, *sides, "Unaccounted"):
+    for name in ("Files", "Rows arrived", "In table", *by_flow, *windows, *newer, *sides, "Unaccounted"):
         table.add_column(name, justify="right")
     for count in counts:
         colour = "red" if count.unaccounted or count.faults else "green"
-        elsewhere = (*((count.diverted,) if by_flow else ()), *((count.superseded,) if newer else ()))
+        elsewhere = (
+            *((count.diverted,) if by_flow else ()),
+            *((count.in_windows, count.waiting) if windows else ()),
+            *((count.superseded,) if newer else ()),
+        )
         aside = (count.in_rejects, count.in_late, count.filtered, *((count.multiplied,) if more else ()))
         numbers = (count.files, count.arrived, count.in_table, *elsewhere, *aside)
         table.add_row(
-            count.table, *(f"{number:,}" for number in numbers), f"[{colour}]{count.unaccounted:,}[/{colour}]"
+            count.table,
+            *("" if number is None else f"{number:,}" for number in numbers),
+            f"[{colour}]{count.unaccounted:,}[/{colour}]",
         )
     return table
 

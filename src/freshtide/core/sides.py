@@ -6,6 +6,8 @@ from freshtide.core.tables import Table
 
 REJECTS, LATE, GONE, OPEN = "__rejects", "__late", "__gone", "__open"
 RESERVED_ENDINGS = (REJECTS, LATE, GONE, OPEN)
+WAITS = "__waits"
+"""Tells, of what is put down for open windows, which rows have been in no window yet and are counted as waiting."""
 
 
 def sides(table: Table) -> tuple[str, ...]:

@@ -142,6 +142,11 @@ class Table:
         return self.kind in (Kind.LATEST, Kind.LATEST_VIEW)
 
     @property
+    def has_windows(self) -> bool:
+        """Whether its query is given windows of keys, so that it holds results of these instead of rows."""
+        return self.latest is not None and self.latest.windows is not None
+
+    @property
     def emits_closed_buckets(self) -> bool:
         return self.emit is Emit.CLOSED
 

@@ -41,6 +41,12 @@ class StorageManager:
         self._queues[name] = queue
         return queue
 
+    def discard(self, name: str) -> None:
+        """Forget a queue, if it is there: others can use its memory."""
+        queue = self._queues.pop(name, None)
+        if queue is not None:
+            queue.discard()
+
     def __getitem__(self, name: str) -> TupleQueue:
         try:
             return self._queues[name]

@@ -116,6 +116,15 @@ class PageStore:
         self._holders[page // self.page_locations] = None
         heapq.heappush(self._given_back, page)
 
+    def reclaim(self, holder: PageHolder) -> None:
+        """Take back all pages of one who does not use them any more."""
+        size = self.page_locations
+        for number, other in enumerate(self._holders):
+            if other is holder:
+                for column in self.objects:
+                    column[number * size : (number + 1) * size] = [None] * size
+                self.give_back(number * size)
+
     def trim(self) -> None:
         """Move all pages that are held to the beginning of the columns, and cut off the rest."""
         size = self.page_locations
@@ -232,7 +241,7 @@ class EmptyLocations:
         return empty
 
 
-class TupleMemory(Protocol):
+class TupleMemory(PageHolder, Protocol):
     """Where the tuples of each owner lie. Owners are small numbers, such as those of key cells."""
 
     store: PageStore

@@ -83,6 +83,10 @@ class TupleQueue(Protocol):
         """Residents: tuples of an append queue, keys of an update queue."""
         ...
 
+    def discard(self) -> None:
+        """Give all memory back: the queue is not used any more."""
+        ...
+
     def oldest_pending(self) -> float | None:
         """When the oldest update arrived that nothing served reflects yet, be it superseded or not (section 3.3)."""
         ...

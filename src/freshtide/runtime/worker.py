@@ -240,7 +240,8 @@ class UpdateWorker:
     def _left_over(self, table: Table, command: StartUpdate, done: _Done) -> list[Event]:
         """What the update should have taken and did not: there was too much at once."""
         if table.kind is Kind.LATEST:
-            return [*self.waiting_rows.left_over(table, is_cut=done.is_cut)]
+            # What waits for windows goes on from where a rebuild has put it down: other files are read again.
+            return [*self.waiting_rows.left_over(table, is_cut=done.is_cut or command.rebuild)]
         if not done.is_cut:
             return []
         return [*leftover_announcements(self._graph.units.of(table.name), table, self._catalog, command.upto)]

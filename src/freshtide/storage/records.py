@@ -12,7 +12,7 @@ from freshtide.core.files import FeedFile, FileState
 
 # Before every timestamp: a revision from here on concerns all rows.
 BEGINNING = -(2**62)
-_ADDED_UP = ("read", "loaded", "diverted", "rejected", "late", "superseded", "replaced")
+_ADDED_UP = ("read", "loaded", "diverted", "rejected", "late", "superseded", "replaced", "windowed", "waiting")
 
 
 class UpdateKind(StrEnum):
@@ -71,12 +71,16 @@ class Counts:
     """Rows that newer ones of their keys took the place of before they came into the table."""
     replaced: int = 0
     """Rows that newer ones of their keys took the place of in the table."""
+    windowed: int | None = None
+    """Rows that came into windows, where results of those are loaded; None: rows are loaded one by one."""
+    waiting: int = 0
+    """By so many more rows wait for their first window; less than none where more got there than were read."""
 
     @property
     def filtered(self) -> int:
-        """Rows that the table's own query left out."""
-        gone = self.rejected + self.late + self.superseded + self.replaced
-        return self.read - self.loaded - self.diverted - gone
+        """Rows that the table's own query left out. It is given whole windows: of those it leaves no row out."""
+        came_in = self.loaded + self.replaced if self.windowed is None else self.windowed
+        return self.read - came_in - self.diverted - self.rejected - self.late - self.superseded - self.waiting
 
     @property
     def diverted(self) -> int:
@@ -85,7 +89,7 @@ class Counts:
 
     def parts(self) -> dict[str, int]:
         """What is added up over the updates of a table."""
-        return {part: getattr(self, part) for part in _ADDED_UP}
+        return {part: getattr(self, part) or 0 for part in _ADDED_UP}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +152,7 @@ class UpdateRecord:
             "counts": [self.counts.read, self.counts.loaded, self.counts.rejected, self.counts.late],
             "flowed": self.counts.flowed,
             "superseded": [self.counts.superseded, self.counts.replaced],
+            "windows": [self.counts.windowed, self.counts.waiting],
             "files": [file.to_metadata() for file in self.files],
             "sources": dict(self.sources),
             "targets": dict(self.targets),
@@ -160,6 +165,7 @@ class UpdateRecord:
     def from_metadata(cls, data: dict[str, Any]) -> UpdateRecord:
         read, loaded, rejected, late = data["counts"]
         superseded, replaced = data.get("superseded", (0, 0))
+        windowed, waiting = data.get("windows", (None, 0))
         return cls(
             number=data["number"],
             kind=UpdateKind(data["kind"]),
@@ -174,6 +180,8 @@ class UpdateRecord:
                 flowed=data.get("flowed"),
                 superseded=superseded,
                 replaced=replaced,
+                windowed=windowed,
+                waiting=waiting,
             ),
             files=tuple(LoadedFile.from_metadata(file) for file in data["files"]),
             sources=data["sources"],

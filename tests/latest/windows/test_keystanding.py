@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,10 +31,17 @@ def taken_up(queue: WindowQueue, setting: Setting, now: float) -> WindowQueue:
     return again
 
 
+def told(queue: WindowQueue) -> Counter[str]:
+    """What has become of tuples, as the queue tells it."""
+    found = queue.take_fates()
+    return Counter(served=found.served.total(), superseded=found.superseded.total())
+
+
 @settings(max_examples=300)
 @given(setting=SETTINGS, steps=st.lists(st.none() | ARRIVAL, max_size=40), stops=st.sets(st.integers(0, 40)))
 def test_what_is_put_down_at_any_moment_goes_on_as_it_was(setting: Setting, steps: Steps, stops: set[int]) -> None:
     one, other = setting.queue(), setting.queue()
+    fates: Counter[str] = Counter()
     clock: dict[str, int] = {}
     for number, step in enumerate(steps):
         if step is None:
@@ -43,9 +52,11 @@ def test_what_is_put_down_at_any_moment_goes_on_as_it_was(setting: Setting, step
             for queue in (one, other):
                 queue.enqueue(StreamTuple(float(clock[key]), key, (number, None)), number)
         if number in stops:
+            fates += told(other)
             other = taken_up(other, setting, number)
     for key, last in clock.items():
         for queue in (one, other):
             queue.enqueue(StreamTuple(last + 100.0, key, (-1, None)), len(steps))
     assert drained(one, len(steps)) == drained(other, len(steps))
     assert one.stored_tuples == other.stored_tuples
+    assert told(one) == fates + told(other)

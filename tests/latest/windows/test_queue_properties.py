@@ -229,3 +229,7 @@ def test_every_tuple_is_served_superseded_or_there(setting: Setting, operations:
     there = {item.tag for key in KEYS for item in queue.stored(key)}
     assert queue.counts.enqueued == arrivals.tags
     assert queue.counts.superseded == arrivals.tags - len(served | there)
+    fates = queue.take_fates()
+    assert fates.served == Counter(served)
+    assert set(fates.superseded) == set(range(1, arrivals.tags + 1)) - served - there
+    assert queue.counts.superseded == fates.superseded.total()

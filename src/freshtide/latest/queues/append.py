@@ -29,6 +29,9 @@ class AppendQueue(StoredQueue):
     def use(self) -> MemoryUse:
         return MemoryUse(used=self._residents, allocated=len(self._pages) * self._page_size)
 
+    def discard(self) -> None:
+        self._store.reclaim(self)
+
     def read(self) -> StreamTuple | None:
         if not self._residents:
             return None

@@ -50,6 +50,10 @@ class StoredQueue(ABC):
         return list(islice(iter(lambda: self.dequeue(now), None), count))
 
     @abstractmethod
+    def discard(self) -> None:
+        """Give all memory back: the queue is not used any more."""
+
+    @abstractmethod
     def dequeue(self, now: float) -> StreamTuple | None: ...
 
     @abstractmethod

@@ -56,6 +56,9 @@ class LatestQueue(StoredQueue):
     def use(self) -> MemoryUse:
         return self._memory.use
 
+    def discard(self) -> None:
+        self._memory.store.reclaim(self._memory)
+
     def read(self) -> StreamTuple | None:
         cell = self._queue.first
         return None if cell is None else self._tuple(cell)

@@ -83,9 +83,13 @@ class Blocks:
         time: float = self._times[self._locations[location.block] + location.offset]
         return time
 
+    def tag(self, location: Location) -> int:
+        tag: int = self._tags[self._locations[location.block] + location.offset]
+        return tag
+
     def tags(self, location: Location) -> Sequence[int]:
         """The tag of the tuple, if it has one."""
-        tag: int = self._tags[self._locations[location.block] + location.offset]
+        tag = self.tag(location)
         return () if tag == UNTAGGED else (tag,)
 
     def after(self, location: Location) -> Location | None:

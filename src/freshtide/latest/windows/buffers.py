@@ -7,35 +7,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from freshtide.latest.tuples import UNTAGGED, StreamTuple
+from freshtide.latest.tuples import StreamTuple
 from freshtide.latest.windows.arithmetic import Window, WindowGrid
 from freshtide.latest.windows.blocks import NO_BLOCK, Blocks, Location
+from freshtide.latest.windows.departures import Departures
 from freshtide.latest.windows.marks import Mark, MarkedTuple, mark_of
-
-
-class Departures:
-    """Tuples that have left the buffers of a queue since it was last asked."""
-
-    def __init__(self) -> None:
-        self.tags: list[int] = []
-        self.superseded = 0
-        """How many tuples ever left without having been handed out."""
-        self.outside = 0
-        """How many of those are in no window."""
-        self.stored = 0
-        """How many tuples are there."""
-
-    def turn_away(self, tag: int, *, outside: bool) -> None:
-        """A tuple that no window needs leaves before it was stored."""
-        self.superseded += 1
-        self.outside += outside
-        if tag != UNTAGGED:
-            self.tags.append(tag)
-
-    def take(self) -> list[int]:
-        """The tags of those that have left since the last time."""
-        tags, self.tags = self.tags, []
-        return tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +31,12 @@ class KeyStanding:
     """From this time on tuples are for windows that may be committed to later."""
     newest_time: float | None = None
     newest_within: float | None = None
+    handed_out_to: float | None = None
+    """The newest tuple that was ever handed out has this time; older ones that are there wait for further windows."""
+
+    def is_served(self, item: StreamTuple) -> bool:
+        """Whether a tuple of the key has been handed out with a window."""
+        return self.handed_out_to is not None and item.time <= self.handed_out_to
 
 
 class WindowBuffer:
@@ -162,7 +144,7 @@ class WindowBuffer:
             self._departures.turn_away(tag, outside=not within)
             return
         if self.newest_time > self._handed_out_to:
-            self._departures.superseded += 1
+            self._departures.supersede(self._blocks.tag(location))
         else:
             # The old one was handed out with a window that is committed to. The new one is for those to come.
             self._handed_out_to = math.nextafter(self.newest_time, float("-inf"))
@@ -216,7 +198,7 @@ class WindowBuffer:
         else:
             item = self._blocks.read(location, self.key)
             mark = mark_of(item.time, self._handed_out_at, self._grid)
-            self._pass(location, item.time, window)
+            self._pass(location, item, window)
             handed_out = MarkedTuple(self.key, item, mark, window, closes=self._next is None and self.complete)
         if handed_out.closes:
             self.committed = None
@@ -244,6 +226,7 @@ class WindowBuffer:
             kept_from=None if kept is None else self._blocks.time(kept),
             newest_time=None if self.is_new else self.newest_time,
             newest_within=self.newest_within,
+            handed_out_to=None if self._handed_out_to == float("-inf") else self._handed_out_to,
         )
 
     def restore(self, standing: KeyStanding) -> None:
@@ -256,6 +239,7 @@ class WindowBuffer:
         self.reached, self.waiting = standing.reached, standing.waiting
         self.newest_time = float("-inf") if standing.newest_time is None else standing.newest_time
         self.newest_within = standing.newest_within
+        self._handed_out_to = float("-inf") if standing.handed_out_to is None else standing.handed_out_to
 
     @property
     def _newest(self) -> Location | None:
@@ -266,12 +250,16 @@ class WindowBuffer:
         first = [location for location in (self._next, self._kept_from) if location is not None]
         return min(first, key=self._blocks.time, default=None)
 
-    def _pass(self, location: Location, time: float, window: Window) -> None:
+    def _pass(self, location: Location, item: StreamTuple, window: Window) -> None:
         """A tuple has been handed out: go on to the next one of its window, and let go of what nobody needs."""
+        time = item.time
         following = self._blocks.after(location)
         within = following is not None and self._blocks.time(following) < window.end
         self._next = following if within else None
-        self._handed_out_at = self._handed_out_to = time
+        self._handed_out_at = time
+        if time > self._handed_out_to:
+            self._handed_out_to = time
+            self._departures.fates.served[item.tag] += 1
         if self._kept_from is None or time < self._blocks.time(self._kept_from):
             self._leave(location)
             if (self._next is None or self._next.block != location.block) and not self._is_needed(location.block):
@@ -295,7 +283,7 @@ class WindowBuffer:
         self._departures.stored -= 1
         self._departures.tags += self._blocks.tags(location)
         if self._blocks.time(location) > self._handed_out_to:
-            self._departures.superseded += 1
+            self._departures.supersede(self._blocks.tag(location))
 
     def _free(self, block: int) -> None:
         if block == self._last:

@@ -16,7 +16,8 @@ from freshtide.latest.statistics import KeyGaps, TupleCost
 from freshtide.latest.tuples import QueueCounts, StreamTuple
 from freshtide.latest.windows.arithmetic import WindowGrid
 from freshtide.latest.windows.blocks import BLOCK_SIZE, Blocks
-from freshtide.latest.windows.buffers import Departures, KeyStanding, WindowBuffer
+from freshtide.latest.windows.buffers import KeyStanding, WindowBuffer
+from freshtide.latest.windows.departures import Departures, TupleFates
 from freshtide.latest.windows.eager import Eager
 from freshtide.latest.windows.lazy import Lazy
 from freshtide.latest.windows.marks import CommittedWindow, MarkedTuple
@@ -88,6 +89,10 @@ class WindowQueue(StoredQueue):
         """How many tuples are there."""
         return self._departures.stored
 
+    def take_fates(self) -> TupleFates:
+        """What has become of tuples since this was last asked."""
+        return self._departures.take_fates()
+
     def states(self, key: Hashable) -> frozenset[KeyState]:
         """The states of figure 10 that a key is in."""
         cell = self.cells.numbers.get(key)
@@ -125,6 +130,9 @@ class WindowQueue(StoredQueue):
         if buffer.waiting is not None:
             self._states.updated(cell, Place.TAIL, now)
         self._note_complete(cell, now)
+
+    def discard(self) -> None:
+        self._blocks.memory.store.reclaim(self._blocks.memory)
 
     def read(self) -> StreamTuple | None:
         """The tuple that would be served next; None also while the next news is only that a window is complete."""

@@ -3,6 +3,10 @@
 The table takes in rows of files long before it is done with the files, and after a crash it takes them in again. So
 what became of a row is noted with its file, and counted by the commit that is done with the file. By how many rows the
 table grows is counted as it happens: what came in and is not there any more was replaced.
+
+Windows are made of rows of many files, and a row may be in several. There a row has come in with the first window that
+was processed with it, and what has become of rows is counted whenever what waits is put down: a run that goes on from
+there has exactly the rest before it.
 """
 
 from __future__ import annotations
@@ -21,10 +25,13 @@ class Fates:
     superseded: int = 0
     """... never came into the table: newer ones of their keys were there, or came before they were processed."""
     came_in: int = 0
-    """... came into the table."""
+    """... came into the table, by themselves or in a window."""
 
     def __add__(self, other: Fates) -> Fates:
         return Fates(superseded=self.superseded + other.superseded, came_in=self.came_in + other.came_in)
+
+    def __sub__(self, other: Fates) -> Fates:
+        return Fates(superseded=self.superseded - other.superseded, came_in=self.came_in - other.came_in)
 
 
 ByTag = Mapping[int, Fates]

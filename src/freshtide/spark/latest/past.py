@@ -95,16 +95,18 @@ class Past:
 
     def _go_on(self, stream: LatestStream, left: LeftBehind, now: float) -> None:
         waiting = self.open_windows(OpenWindows.of_feed(left.rows.schema)).waiting(left.rows)
+        waited, served = waiting.waiting, 0
         if left.definition != self._definition:
             # Windows lie elsewhere, perhaps: their rows come in as if they had just arrived.
+            served = waiting.served
             waiting = WaitingForWindows(standings=(), unplaced=waiting.tuples)
         tuples, windows = [item for item, _ in waiting.outside], [window for _, window in waiting.outside]
         keys = {(item.key, window) for item, window in waiting.outside}
         outside = MicroBatch(tuples=tuples, windows=windows, keys=len(keys))
-        stream.restore(waiting.standings, outside, now)
+        stream.restore(waiting.standings, outside, now, waited=waited)
         if waiting.unplaced or left.rejects or left.uncounted:
             rows = Rows.of(waiting.unplaced, width=len(self._shape.kinds), arrived_at=left.since)
-            stream.take_in(rows, left.rejects, uncounted=left.uncounted)
+            stream.take_in(rows, left.rejects, uncounted=left.uncounted, served=served)
         # From now on rows are added to these windows in memory. After a crash without them, a window would be a part.
         self._spool.clear()
 

@@ -30,6 +30,9 @@ class Reject:
 LEFT_BEHIND = 0
 """Stands for what an earlier run has left behind, as the numbers of files stand for theirs, which begin with 1."""
 
+AHEAD = -2
+"""Stands for files that were not done with when rows of theirs were put down: these are counted with their files."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:

@@ -18,14 +18,13 @@ from freshtide.core.files import FeedFile
 from freshtide.core.instants import micros
 from freshtide.core.sides import REJECTS, open_beside
 from freshtide.core.tables import Table
-from freshtide.latest import UNTAGGED, BatchSizes
+from freshtide.latest import BatchSizes
 from freshtide.spark.ingest import FeedReader, WatchFiles
 from freshtide.spark.latest.aside import Aside
 from freshtide.spark.latest.computing import compute
 from freshtide.spark.latest.fates import ByTag, Fates, by_tag
 from freshtide.spark.latest.intake import read_files
 from freshtide.spark.latest.listeners import Listeners
-from freshtide.spark.latest.openwindows import WaitingForWindows
 from freshtide.spark.latest.past import Past
 from freshtide.spark.latest.rows import RowShape
 from freshtide.spark.latest.settlements import Settlement
@@ -185,6 +184,9 @@ class LatestTableRunner:
         settlement = anew.settlement(batch).but_for(begun)
         with self._processed(session, batch, settlement, extra, anew=True) as (update, _):
             yield update
+        if self.table.has_windows:
+            # What waits is put down with it, and the next update goes on from there.
+            self.begin_anew()
 
     def _reader(self, session: SparkSession, extra: tuple[Column, ...]) -> FeedReader:
         return FeedReader(session=session, feed=self.feed, extra=extra, watch=self._watch)
@@ -245,9 +247,10 @@ class LatestTableRunner:
         return taken.filter(pc.invert(self._are_among(taken, rows)))
 
     def _fates(self, batch: MicroBatch, merge: Merge) -> ByTag:
-        """What becomes of the rows of a batch, except for those that the query leaves out. Windows are of no file."""
-        if merge.gone is None:
-            return {UNTAGGED: Fates(superseded=merge.passed_by, came_in=merge.rows.num_rows)}
+        """What becomes of the rows of a batch, except for those that the query leaves out. Windows the queue counts."""
+        if self.table.has_windows:
+            return {}
+        assert merge.gone is not None, "keys can go"
         taken = self._shape.keys_and_times(batch, arrow_schema_of(self._declared))
         come, go = (self._are_among(taken, rows).to_pylist() for rows in (merge.rows, merge.gone))
         passed_by = (item for item, came, went in zip(batch.tuples, come, go, strict=True) if not came and not went)
@@ -260,10 +263,9 @@ class LatestTableRunner:
 
     def _open_windows(self, settlement: Settlement, extra: tuple[Column, ...]) -> pa.Table | None:
         """What waits for windows, where it is put down."""
-        if settlement.standings is None:
+        if settlement.put_down is None:
             return None
-        waiting = WaitingForWindows(standings=settlement.standings)
-        return self._past.open_windows(arrow_schema_of(feed_schema(self.feed, extra))).rows(waiting)
+        return self._past.open_windows(arrow_schema_of(feed_schema(self.feed, extra))).rows(settlement.put_down)
 
     @cached_property
     def _declared(self) -> StructType:
@@ -288,7 +290,9 @@ class LatestTableRunner:
             loaded=more,
             rejected=len(settlement.rejects),
             superseded=counted.superseded,
-            replaced=counted.came_in - more,
+            replaced=0 if self.table.has_windows else counted.came_in - more,
+            windowed=counted.came_in if self.table.has_windows else None,
+            waiting=settlement.more_waiting,
         )
         return UpdateRecord(
             number=number,

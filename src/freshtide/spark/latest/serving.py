@@ -54,6 +54,7 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
         `make_queue` is asked for a queue for each table without windows. Single rows that a run leaves behind are kept
         in the folder `spool`.
         """
+        self._feeds = feeds
         self._make_queue = make_queue
         self._memory = memory
         self._queues = StorageManager(limit=memory)
@@ -94,6 +95,9 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
         """An empty stream for a table; `apart` from the others it may take as much memory as it needs."""
         assert table.latest is not None, f"{table.name} is no update table"
         queues = StorageManager() if apart else self._queues
+        with self._room:
+            # One that was begun anew has left its queue behind.
+            queues.discard(table.name)
         cost, order, windows = TupleCost(), table.latest.order, table.latest.windows
         waiting: Waiting
         if windows is None:
@@ -105,5 +109,6 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
                 table.name,
                 lambda pool: WindowQueue(pool, shape.kinds, grid=grid, semantics=semantics, order=order, cost=cost),
             )
-            waiting = WaitingWindows(whole)
+            assert table.feed is not None, f"{table.name} reads no feed"
+            waiting = WaitingWindows(whole, is_read_again=self._feeds[table.feed].brings_files)
         return LatestStream(waiting, Admission(), cost, shape, self._room)

@@ -9,6 +9,7 @@ from freshtide.core.files import FeedFile
 from freshtide.latest import UNTAGGED, StreamTuple
 from freshtide.latest.windows import KeyStanding, Window
 from freshtide.spark.latest.fates import ByTag, Fates
+from freshtide.spark.latest.openwindows import WaitingForWindows
 from freshtide.spark.latest.rows import Reject
 from freshtide.spark.latest.takenfiles import TakenFile
 
@@ -34,11 +35,13 @@ class Settlement:
     rejects: tuple[Reject, ...]
     single_rows: int
     """Of stream sources."""
-    superseded: int
-    """Single rows that newer ones took the places of while they waited."""
+    of_others: Fates
+    """What has become of rows that came one by one, or whose files are done with, as far as this commit counts it."""
     timestamp: float | None
-    standings: list[KeyStanding] | None = None
-    """How keys stand, where that is put down with the commit."""
+    put_down: WaitingForWindows | None = None
+    """What waits for windows, where that is put down with the commit."""
+    waited: int = 0
+    """So many rows waited for their first window when that was put down the last time."""
 
     @property
     def read(self) -> int:
@@ -47,10 +50,15 @@ class Settlement:
 
     def counted(self, fates: ByTag) -> Fates:
         """What became of the rows that the commit counts, with what becomes of some by the commit itself."""
-        found = Fates(superseded=self.superseded) + fates.get(UNTAGGED, Fates())
+        found = self.of_others + fates.get(UNTAGGED, Fates())
         for taken in self.done:
             found += taken.fates + fates.get(taken.tag, Fates())
         return found
+
+    @property
+    def more_waiting(self) -> int:
+        """By so many more rows wait for their first window than was counted before."""
+        return 0 if self.put_down is None else self.put_down.waiting - self.waited
 
     @property
     def files(self) -> tuple[FeedFile, ...]:
@@ -62,7 +70,10 @@ class Settlement:
         done = tuple(taken for taken in self.done if taken.file not in files)
         kept_later = {id(reject) for taken in theirs for reject in taken.rejects}
         rejects = tuple(reject for reject in self.rejects if id(reject) not in kept_later)
-        return replace(self, done=done, rejects=rejects)
+        put_down = self.put_down
+        if put_down is not None:
+            put_down = replace(put_down, ahead=put_down.ahead | {taken.tag for taken in theirs})
+        return replace(self, done=done, rejects=rejects, put_down=put_down)
 
     @property
     def is_done_with_the_past(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,7 +11,8 @@ from freshtide.core.files import FeedFile
 from freshtide.latest import Admission, MemoryLimitError, StreamTuple, TupleCost
 from freshtide.latest.windows import KeyStanding
 from freshtide.spark.latest.fates import ByTag, Fates
-from freshtide.spark.latest.rows import LEFT_BEHIND, Reject, Rows, RowShape
+from freshtide.spark.latest.openwindows import WaitingForWindows
+from freshtide.spark.latest.rows import AHEAD, LEFT_BEHIND, Reject, Rows, RowShape
 from freshtide.spark.latest.settlements import Pending, Remainder, Settlement
 from freshtide.spark.latest.singles import SingleRejects
 from freshtide.spark.latest.takenfiles import TakenFile, TakenFiles
@@ -52,8 +53,10 @@ class LatestStream:
         self._taken_since: float | None = None
         self._rejects = SingleRejects()
         self._single_rows = 0
-        self._superseded = 0
-        """So many of what the queue has superseded are counted, or noted with their files."""
+        self._was_put_down = False
+        """Whether how keys stand was ever put down: a first time is worth it in any case, to count from."""
+        self._waited = 0
+        """So many rows waited for their first window then."""
         self._now = 0.0
         self._timestamp: float | None = None
         self._newest_file: int | None = None
@@ -94,10 +97,11 @@ class LatestStream:
         with self._lock:
             return [taken.file for taken in self._files if taken.file is not None]
 
-    def take_in(self, rows: Rows, unfit: Sequence[Reject], *, uncounted: int | None = None) -> None:
+    def take_in(self, rows: Rows, unfit: Sequence[Reject], *, uncounted: int | None = None, served: int = 0) -> None:
         """Enqueue rows that came together; `unfit` are those that could not be parsed.
 
-        All of them are still to be counted by a commit, unless so many are said to be.
+        All of them are still to be counted by a commit, unless so many are said to be. Some may have been `served` in
+        windows, and counted, and wait for others now.
         """
         with self._lock:
             if rows.file is not None:
@@ -114,6 +118,7 @@ class LatestStream:
                     rejects.append(Reject(file=rows.source, content=content, reason=rejection.reason))
             found = len(rows) + len(unfit) if uncounted is None else uncounted
             taken = TakenFile(file=rows.file, rows=found, waiting=len(good), rejects=rejects, has_rows=bool(good))
+            taken.fates -= Fates(came_in=served)
             self._files.add(taken)
             self._overflow.append(rows if len(good) == len(rows) else rows.only(good))
             self.make_room()
@@ -140,13 +145,12 @@ class LatestStream:
     def _drop(self, tags: Sequence[int]) -> None:
         """Tuples with these tags have made way for others."""
         self._files.release(tags)
-        if not self.waiting.can_be_put_down:
-            self._files.note({tag: Fates(superseded=count) for tag, count in Counter(tags).items()})
-            self._superseded += len(tags)
+        self.waiting.dropped(tags)
 
-    def restore(self, standings: Iterable[KeyStanding], outside: MicroBatch, now: float) -> None:
-        """Go on with windows as they stood, and those that were taken out and not processed."""
+    def restore(self, standings: Iterable[KeyStanding], outside: MicroBatch, now: float, *, waited: int) -> None:
+        """Go on with windows as they stood when so many rows `waited`, and those taken out and not processed."""
         with self._lock:
+            self._was_put_down, self._waited = True, waited
             for standing in standings:
                 self.waiting.restore(standing, self._at(now))
             self._held = outside
@@ -247,14 +251,23 @@ class LatestStream:
             done = self._done_after(batch.released)
             has_rows = any(taken.has_rows for taken in done)
             of_files = (reject for taken in done for reject in taken.rejects)
+            self._files.note(self.waiting.fates())
+            put_down = self._put_down(done) if self.waiting.can_be_put_down and has_rows else None
+            counts_others = put_down is not None or not self.waiting.is_counted_when_put_down
             return Settlement(
                 done=tuple(done),
                 rejects=(*of_files, *self._rejects),
                 single_rows=self._single_rows,
-                superseded=self._queue.counts.superseded - self._superseded,
+                of_others=self._files.of_others if counts_others else Fates(),
                 timestamp=self._timestamp,
-                standings=self.waiting.standings() if self.waiting.can_be_put_down and has_rows else None,
+                put_down=put_down,
+                waited=self._waited,
             )
+
+    def _put_down(self, done: Sequence[TakenFile]) -> WaitingForWindows:
+        """What waits for windows, when these files are done with."""
+        ahead = {taken.tag for taken in self._files} - {taken.tag for taken in done}
+        return WaitingForWindows(standings=self.waiting.standings(), ahead=frozenset([AHEAD, *ahead]))
 
     def _done_after(self, released: Sequence[int]) -> list[TakenFile]:
         """The files that a commit is done with, if tuples with these tags leave with it."""
@@ -262,7 +275,7 @@ class LatestStream:
             return self._files.done_after(released)
         enqueued = self._files.done_when_put_down()
         worth_it = self.waiting.is_worth_putting_down(sum(taken.rows for taken in enqueued))
-        return enqueued if worth_it else self._files.without_rows()
+        return enqueued if worth_it or not self._was_put_down else self._files.without_rows()
 
     def settle(self, settled: Settlement, batch: MicroBatch, fates: ByTag) -> None:
         """The commit has landed; `fates` are those of the batch."""
@@ -271,11 +284,14 @@ class LatestStream:
             self._taken_since = None
             self._files.release(batch.released)
             self._files.forget(settled.done)
-            self._files.note(fates)
+            self._files.of_others -= settled.of_others
+            # Those of other rows are counted.
+            self._files.note({tag: fate for tag, fate in fates.items() if tag in self._files})
             of_files = sum(len(taken.rejects) for taken in settled.done)
             self._rejects.forget(len(settled.rejects) - of_files)
             self._single_rows -= settled.single_rows
-            self._superseded += settled.superseded
+            if settled.put_down is not None:
+                self._was_put_down, self._waited = True, settled.put_down.waiting
             self.make_room()
             self.waiting.settle()
             self._room.notify_all()

@@ -17,7 +17,7 @@ from itertools import takewhile
 
 from freshtide.core.files import FeedFile
 from freshtide.spark.latest.fates import ByTag, Fates
-from freshtide.spark.latest.rows import LEFT_BEHIND, Reject
+from freshtide.spark.latest.rows import AHEAD, LEFT_BEHIND, Reject
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +51,8 @@ class TakenFiles:
     def __init__(self) -> None:
         self._files: deque[TakenFile] = deque()
         self._by_tag: dict[int, TakenFile] = {}
+        self.of_others = Fates()
+        """What has become of rows whose files are done with, or that came one by one, and has not been counted."""
 
     def __contains__(self, tag: int) -> bool:
         return tag in self._by_tag
@@ -73,11 +75,13 @@ class TakenFiles:
                 taken.waiting -= 1
 
     def note(self, fates: ByTag) -> None:
-        """Keep in mind what has become of rows whose files are not done with."""
+        """Keep in mind what has become of rows until it is counted."""
         for tag, fate in fates.items():
             taken = self._by_tag.get(tag)
             if taken is not None:
                 taken.fates += fate
+            elif tag != AHEAD:
+                self.of_others += fate
 
     def enqueued(self, tag: int) -> None:
         """All rows of a file have found room in the queue."""

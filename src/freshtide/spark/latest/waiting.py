@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from freshtide.latest import UNTAGGED, StreamTuple, TupleQueue
 from freshtide.latest.windows import KeyStanding, Window, WindowQueue
+from freshtide.spark.latest.fates import ByTag, Fates
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +47,14 @@ class Waiting(Protocol):
         """Serve up to so many keys, together with what was taken out before and could not be processed."""
         ...
 
+    def dropped(self, tags: Sequence[int]) -> None:
+        """Tuples with these tags have made way for others in the queue."""
+        ...
+
+    def fates(self) -> ByTag:
+        """What has become of tuples in the queue, or as they were taken out of it, since this was last asked."""
+        ...
+
     def drain(self, now: float) -> list[StreamTuple]:
         """Take out all tuples that wait and are not told by how their keys stand."""
         ...
@@ -52,6 +62,11 @@ class Waiting(Protocol):
     @property
     def can_be_put_down(self) -> bool:
         """Whether tuples may wait for ever, so that how keys stand is put down from time to time."""
+        ...
+
+    @property
+    def is_counted_when_put_down(self) -> bool:
+        """Whether what has become of tuples is counted only when how keys stand is put down."""
         ...
 
     def is_worth_putting_down(self, rows: int) -> bool:
@@ -80,6 +95,9 @@ class WaitingRows:
 
     def __init__(self, queue: TupleQueue) -> None:
         self.queue = queue
+        self._dropped: Counter[int] = Counter()
+        self._told = 0
+        """So many of those that the queue has superseded are told of."""
 
     @property
     def keys(self) -> int:
@@ -111,10 +129,21 @@ class WaitingRows:
             superseded=superseded,
         )
 
+    def dropped(self, tags: Sequence[int]) -> None:
+        self._dropped.update(tags)
+
+    def fates(self) -> ByTag:
+        superseded, self._dropped = self._dropped, Counter()
+        # The queue tells no tags of those that have none.
+        untagged = self.queue.counts.superseded - self._told - superseded.total()
+        self._told = self.queue.counts.superseded
+        return {tag: Fates(superseded=count) for tag, count in {**superseded, UNTAGGED: untagged}.items()}
+
     def drain(self, now: float) -> list[StreamTuple]:
         return self.queue.dequeue_many(len(self.queue), now)
 
     can_be_put_down = False
+    is_counted_when_put_down = False
 
     def is_worth_putting_down(self, rows: int) -> bool:  # noqa: ARG002 - each of them is served
         return False
@@ -135,8 +164,13 @@ class WaitingRows:
 class WaitingWindows:
     """Of each key a complete window."""
 
-    def __init__(self, queue: WindowQueue) -> None:
+    def __init__(self, queue: WindowQueue, *, is_read_again: bool) -> None:
+        """`is_read_again` tells whether what has come since the queue was put down comes again after a crash.
+
+        Then it has its fate a second time, and must not have been counted.
+        """
         self.queue = queue
+        self.is_counted_when_put_down = is_read_again
 
     @property
     def keys(self) -> int:
@@ -154,6 +188,16 @@ class WaitingWindows:
             batch.released += served.released
             batch.keys += 1
         return batch
+
+    def dropped(self, tags: Sequence[int]) -> None:
+        """The queue keeps count of them."""
+
+    def fates(self) -> ByTag:
+        found = self.queue.take_fates()
+        return {
+            tag: Fates(superseded=found.superseded[tag], came_in=found.served[tag])
+            for tag in found.superseded | found.served
+        }
 
     def drain(self, now: float) -> list[StreamTuple]:  # noqa: ARG002 - how keys stand tells all
         return []
