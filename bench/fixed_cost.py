@@ -18,9 +18,9 @@ from bench.readings import DDL, write_readings
 from bench.results import Report
 from bench.running import add_feed
 from freshtide import Warehouse
+from freshtide.core.arrivals import Arrival
 from freshtide.core.commands import StartUpdate
 from freshtide.core.events import UpdateFailed
-from freshtide.core.files import FeedFile
 from freshtide.core.loads import plan_load
 from freshtide.core.steps import Load
 from freshtide.feeds import SettledFile, admit
@@ -87,14 +87,14 @@ class _Update:
         path = self._folder / f"{number:05d}.csv"
         return write_readings(path, index=number, rows=_ROWS, span=_SPAN, rng=self._rng)
 
-    def arrived(self) -> FeedFile:
+    def arrived(self) -> Arrival:
         """A file that has been inspected and registered."""
         path = self.new_file()
         found = path.stat()
         settled = SettledFile(path=str(path), size=found.st_size, modified_ns=found.st_mtime_ns)
-        file = admit(self._feed, settled, self._bench.catalog.files, time.time())
+        file = admit(self._feed, settled, self._bench.catalog.arrivals, time.time())
         assert file is not None
-        return self._bench.catalog.files.register(file, [_TABLE])
+        return self._bench.catalog.arrivals.register(file, [_TABLE])
 
     def whole(self) -> float:
         """The update as a track carries it out, bookkeeping in the catalog included."""
@@ -117,7 +117,7 @@ class _Update:
         outcome = self._bench.executor.run(Load(table=self._table, plan=plan), track=0)
         seconds = time.perf_counter() - begun
         assert outcome is not None
-        self._bench.catalog.files.mark_loaded(_TABLE, [file.id], outcome.record.number)
+        self._bench.catalog.arrivals.mark_loaded(_TABLE, [file.id], outcome.record.number)
         return seconds
 
 

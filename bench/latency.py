@@ -129,7 +129,7 @@ def _samples(running: Running, course: _Course, begun: float, moments: dict[Path
     samples = []
     for path, moment in moments.items():
         feed = path.parent.name
-        end, file = finished.get(_table(feed)), catalog.files.by_path(feed, str(path))
+        end, file = finished.get(_table(feed)), catalog.arrivals.by_path(feed, str(path))
         if end is None or file is None:
             samples.append(_Sample(latency=course.limit, missed=True))
             continue

@@ -159,13 +159,13 @@ def test_finished_updates_are_told_from_a_moment_on_oldest_first(catalog: Catalo
 
 def test_a_committed_update_is_booked_with_its_files_and_leaves_a_pause_in_between_alone(catalog: Catalog) -> None:
     catalog.tables.put(TableRow(name="cpu"))
-    files = [catalog.files.register(a_file(f"/in/{number}"), ["cpu"]) for number in range(3)]
+    files = [catalog.arrivals.register(a_file(f"/in/{number}"), ["cpu"]) for number in range(3)]
     update = catalog.updates.start(an_update())
     row = replace(catalog.tables.get("cpu"), number=1, version=0, freshness=90.0, safe=80.0, counts={"read": 6})
     catalog.tables.set_status("cpu", "paused")
     catalog.book_update(row, update, files=files[:2], rows=6, at=104.0)
-    assert catalog.files.loaded("cpu") == files[:2]
-    assert catalog.files.pending("cpu") == files[2:]
+    assert catalog.arrivals.loaded("cpu") == files[:2]
+    assert catalog.arrivals.pending("cpu") == files[2:]
     assert catalog.tables.get("cpu") == replace(row, status="paused")
     (done,) = catalog.updates.recent("cpu")
     assert (done.status, done.seconds, done.freshness, done.rows) == (UpdateStatus.DONE, 4.0, 90.0, 6)
@@ -221,13 +221,13 @@ def test_a_reason_may_quote_what_cannot_be_stored_as_text(catalog: Catalog) -> N
 
 def test_a_catalog_of_an_earlier_release_gains_the_columns_it_lacks(url: str) -> None:
     earlier = Catalog.open(url)
-    file = earlier.files.register(a_file(), ["t"])
+    file = earlier.arrivals.register(a_file(), ["t"])
     with earlier._engine.begin() as connection:  # As that release has left it.
         connection.exec_driver_sql("ALTER TABLE loads DROP COLUMN sha256")
         connection.exec_driver_sql("ALTER TABLE files DROP COLUMN unpacked")
     earlier.close()
     catalog = Catalog.open(url)
-    catalog.files.mark_loaded("t", [file.id], 1)
-    assert catalog.files.loaded("t") == [file]
-    assert catalog.files.outdated_tables() == set()
+    catalog.arrivals.mark_loaded("t", [file.id], 1)
+    assert catalog.arrivals.loaded("t") == [file]
+    assert catalog.arrivals.outdated_tables() == set()
     catalog.close()

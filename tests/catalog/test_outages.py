@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freshtide.catalog import Catalog
-from freshtide.core.files import FileState
-from freshtide.core.health import Arrival, Outage
+from freshtide.core.arrivals import ArrivalState
+from freshtide.core.health import ArrivalTimes, Outage
 
 from .arrivals import a_file
 from .test_books import an_update
@@ -63,25 +63,25 @@ def test_outages_of_long_ago_can_be_forgotten(catalog: Catalog) -> None:
 
 def test_the_last_sign_of_life_is_the_newest_file_or_update(catalog: Catalog) -> None:
     assert catalog.last_sign_of_life() is None
-    catalog.files.register(a_file(arrived_at=100.0), [])
+    catalog.arrivals.register(a_file(arrived_at=100.0), [])
     assert catalog.last_sign_of_life() == 100.0
     update = catalog.updates.start(an_update(started_at=101.0))
     assert catalog.last_sign_of_life() == 101.0
     catalog.updates.finish(update, at=105.0, freshness=90.0, rows=1)
     assert catalog.last_sign_of_life() == 105.0
-    catalog.files.register(a_file("/in/b", arrived_at=107.0), [])
+    catalog.arrivals.register(a_file("/in/b", arrived_at=107.0), [])
     assert catalog.last_sign_of_life() == 107.0
 
 
 def test_arrivals_are_those_of_data_files_the_last_ones_in_their_order(catalog: Catalog) -> None:
     for number in range(5):
-        catalog.files.register(a_file(f"/in/{number}", arrived_at=100.0 + number, timestamp=float(number)), [])
-    catalog.files.register(a_file("/in/mark", state=FileState.PUNCTUATION), [])
-    catalog.files.register(a_file("/in/torn", state=FileState.QUARANTINED), [])
-    catalog.files.register(a_file("/in/other", feed="disk"), [])
-    catalog.files.register(a_file("/in/empty", arrived_at=110.0, timestamp=None), [])
-    assert catalog.files.arrivals("cpu", 3) == [
-        Arrival(at=103.0, timestamp=3.0),
-        Arrival(at=104.0, timestamp=4.0),
-        Arrival(at=110.0, timestamp=None),
+        catalog.arrivals.register(a_file(f"/in/{number}", arrived_at=100.0 + number, timestamp=float(number)), [])
+    catalog.arrivals.register(a_file("/in/mark", state=ArrivalState.PUNCTUATION), [])
+    catalog.arrivals.register(a_file("/in/torn", state=ArrivalState.QUARANTINED), [])
+    catalog.arrivals.register(a_file("/in/other", feed="disk"), [])
+    catalog.arrivals.register(a_file("/in/empty", arrived_at=110.0, timestamp=None), [])
+    assert catalog.arrivals.times("cpu", 3) == [
+        ArrivalTimes(at=103.0, timestamp=3.0),
+        ArrivalTimes(at=104.0, timestamp=4.0),
+        ArrivalTimes(at=110.0, timestamp=None),
     ]

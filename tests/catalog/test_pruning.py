@@ -42,19 +42,23 @@ def test_requests_are_forgotten_a_day_after_they_were_made_if_they_are_done(cata
 
 def test_a_file_that_was_loaded_long_ago_keeps_what_is_asked_for_later(catalog: Catalog) -> None:
     loaded, pending = (
-        catalog.files.register(a_file(f"/in/{name}", columns=("a", "b"), reason="said", arrived_at=1.0), ["t", "u"])
+        catalog.arrivals.register(a_file(f"/in/{name}", columns=("a", "b"), reason="said", arrived_at=1.0), ["t", "u"])
         for name in ("loaded", "pending")
     )
     for table in ("t", "u"):
-        catalog.files.mark_loaded(table, [loaded.id], 1)
-    catalog.files.mark_loaded("t", [pending.id], 2)
-    before = catalog.files.expected_rows("t"), catalog.files.known_paths("cpu"), catalog.files.counts()
+        catalog.arrivals.mark_loaded(table, [loaded.id], 1)
+    catalog.arrivals.mark_loaded("t", [pending.id], 2)
+    before = catalog.arrivals.expected_rows("t"), catalog.arrivals.known_paths("cpu"), catalog.arrivals.counts()
     catalog.prune(8 * _DAY)
-    slim, full = catalog.files.by_path("cpu", loaded.path), catalog.files.by_path("cpu", pending.path)
+    slim, full = catalog.arrivals.by_path("cpu", loaded.position), catalog.arrivals.by_path("cpu", pending.position)
     assert slim is not None
     assert (slim.columns, slim.reason) == (None, None)
-    assert (slim.sha256, slim.rows, slim.timestamp) == (loaded.sha256, loaded.rows, loaded.timestamp)
+    assert (slim.digest, slim.rows, slim.timestamp) == (loaded.digest, loaded.rows, loaded.timestamp)
     assert full == pending
-    assert [file.path for file in catalog.files.loaded("t")] == [loaded.path, pending.path]
-    assert (catalog.files.expected_rows("t"), catalog.files.known_paths("cpu"), catalog.files.counts()) == before
-    assert catalog.files.contents("cpu", [loaded.sha256]) == {loaded.sha256: {loaded.path}}
+    assert [file.position for file in catalog.arrivals.loaded("t")] == [loaded.position, pending.position]
+    assert (
+        catalog.arrivals.expected_rows("t"),
+        catalog.arrivals.known_paths("cpu"),
+        catalog.arrivals.counts(),
+    ) == before
+    assert catalog.arrivals.contents("cpu", [loaded.digest]) == {loaded.digest: {loaded.position}}

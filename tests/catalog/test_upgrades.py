@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from freshtide.catalog import Catalog
 from freshtide.catalog.rows import values_of
 from freshtide.catalog.schema import files, loads, metadata
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 from tests.catalogs import empty_catalog
 
 from .arrivals import a_file
@@ -22,25 +22,27 @@ _STARTS = 4
 
 
 def test_a_path_is_registered_once(catalog: Catalog) -> None:
-    first = catalog.files.register(a_file(), ["t"])
-    again = catalog.files.register(a_file(size=11), ["t"])
+    first = catalog.arrivals.register(a_file(), ["t"])
+    again = catalog.arrivals.register(a_file(size=11), ["t"])
     assert again.id == first.id
-    assert catalog.files.pending("t") == [again]
-    assert catalog.files.register(a_file(feed="disk"), ["d"]).id != first.id
+    assert catalog.arrivals.pending("t") == [again]
+    assert catalog.arrivals.register(a_file(feed="disk"), ["d"]).id != first.id
     with pytest.raises(IntegrityError), catalog._engine.begin() as connection:
         # As another process does that has not seen it come.
         connection.execute(insert(files).values(values_of(a_file(), files)))
 
 
 def test_refused_content_is_kept_beside_what_was_registered_and_only_the_newest(catalog: Catalog) -> None:
-    first = catalog.files.register(a_file(), ["t"])
+    first = catalog.arrivals.register(a_file(), ["t"])
     for size in (11, 12):
-        refused = catalog.files.register(a_file(size=size, state=FileState.REFUSED, reason="other content"), ["t"])
-    assert catalog.files.in_state(FileState.REFUSED) == [refused]
-    assert catalog.files.counts() == {"cpu": {"ready": 1, "refused": 1}}
-    assert catalog.files.pending("t") == [first]
-    catalog.files.refusals.forget("cpu", first.path)
-    assert catalog.files.in_state(FileState.REFUSED) == []
+        refused = catalog.arrivals.register(
+            a_file(size=size, state=ArrivalState.REFUSED, reason="other content"), ["t"]
+        )
+    assert catalog.arrivals.in_state(ArrivalState.REFUSED) == [refused]
+    assert catalog.arrivals.counts() == {"cpu": {"ready": 1, "refused": 1}}
+    assert catalog.arrivals.pending("t") == [first]
+    catalog.arrivals.refusals.forget("cpu", first.position)
+    assert catalog.arrivals.in_state(ArrivalState.REFUSED) == []
 
 
 def test_a_catalog_of_an_earlier_version_keeps_what_it_knew_with_one_record_per_path(url: str, tmp_path: Path) -> None:
@@ -53,7 +55,7 @@ def test_a_catalog_of_an_earlier_version_keeps_what_it_knew_with_one_record_per_
                 a_file("/in/twice"),
                 a_file("/in/twice"),
                 a_file("/in/once"),
-                a_file("/in/once", state=FileState.REFUSED, size=20, reason="other content"),
+                a_file("/in/once", state=ArrivalState.REFUSED, size=20, reason="other content"),
             ),
             start=1,
         ):
@@ -63,11 +65,11 @@ def test_a_catalog_of_an_earlier_version_keeps_what_it_knew_with_one_record_per_
     engine.dispose()
     catalog = Catalog.open(url)
     try:
-        assert [file.path for file in catalog.files.loaded("a")] == ["/in/twice", "/in/once"]
-        assert [file.path for file in catalog.files.loaded("b")] == ["/in/twice"]
-        assert catalog.files.pending_counts() == {}
-        (refused,) = catalog.files.in_state(FileState.REFUSED)
-        assert (refused.path, refused.size, refused.reason) == ("/in/once", 20, "other content")
+        assert [file.position for file in catalog.arrivals.loaded("a")] == ["/in/twice", "/in/once"]
+        assert [file.position for file in catalog.arrivals.loaded("b")] == ["/in/twice"]
+        assert catalog.arrivals.pending_counts() == {}
+        (refused,) = catalog.arrivals.in_state(ArrivalState.REFUSED)
+        assert (refused.position, refused.size, refused.reason) == ("/in/once", 20, "other content")
         with pytest.raises(IntegrityError), catalog._engine.begin() as connection:
             connection.execute(insert(files).values(values_of(a_file("/in/twice"), files)))
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from freshtide.catalog import Catalog
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 from freshtide.feeds import admit
 from freshtide.project import create_starter, load_project
 from freshtide.runs import Places
@@ -21,10 +21,10 @@ def test_a_file_that_is_away_is_named_everywhere_and_can_be_skipped(terminal: Te
     path = folder / "landing" / "orders" / "away.csv"
     path.write_text("order_id,ordered_at,customer,amount\n99,2026-05-01T11:00:00Z,zoe,5.00\n")
     catalog = Catalog.open(Places(project).catalog_url)
-    file = admit(project.feeds["orders_feed"], settled(path), catalog.files, 1.0)
+    file = admit(project.feeds["orders_feed"], settled(path), catalog.arrivals, 1.0)
     assert file is not None
-    catalog.files.register_all([(file, ("orders",))])
-    catalog.files.note_standing([1], FileState.AWAY, "Its tables wait for it.")
+    catalog.arrivals.register_all([(file, ("orders",))])
+    catalog.arrivals.note_standing([1], ArrivalState.AWAY, "Its tables wait for it.")
     catalog.close()
     at = ("-p", str(folder))
     assert f"'orders' waits for {path}, which is away" in terminal.type("status", *at).out

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from freshtide.catalog import Catalog, TableRow
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.costs import CostModel
-from freshtide.core.files import FeedFile, FileState
 from freshtide.project import create_starter, load_project
 from freshtide.runs import Places
 
@@ -28,18 +28,18 @@ def shop(tmp_path: Path) -> Path:
     catalog = Catalog.open(places.catalog_url)
     for hour in range(24):
         stamp = START + 3600.0 * hour
-        file = FeedFile(
+        file = Arrival(
             feed="orders_feed",
-            path=f"{hour}.csv",
-            sha256=str(hour),
+            position=f"{hour}.csv",
+            digest=str(hour),
             size=1,
             modified_ns=1,
             arrived_at=stamp + 30.0,
-            state=FileState.READY,
+            state=ArrivalState.READY,
             timestamp=stamp,
             rows=1,
         )
-        catalog.files.register(file, ["orders"])
+        catalog.arrivals.register(file, ["orders"])
     for name in project.graph:
         cost = CostModel.learnt_from([(3600.0, 20.0)] * 5)
         catalog.tables.put(TableRow(name=name, number=1, freshness=START, safe=START, cost=cost))

@@ -58,7 +58,7 @@ def test_without_promises_there_is_no_column_for_them(terminal: Terminal, tmp_pa
 
 def test_counts_that_cannot_be_end_with_1_and_are_told(terminal: Terminal, paced: Shop) -> None:
     file = paced.arrives("clicks", "/in/1", 0.0, rows=3)
-    paced.catalog.files.mark_loaded("clicks", [file.id], 1)
+    paced.catalog.arrivals.mark_loaded("clicks", [file.id], 1)
     paced.is_fresh("clicks", 0.0, counts={"read": 3, "loaded": 1})
     paced.stores("clicks", 1)
     told = terminal.type("status", "-p", str(paced.project.root), "--counts", "-s", "clicks")

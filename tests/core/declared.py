@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import SqlQuery, Table
 from tests.feedsettings import feed_of
 
@@ -39,16 +39,16 @@ def feed(**changes: Any) -> Feed:
     return feed_of(settings | changes)
 
 
-def arrived(number: int, timestamp: float | None, *, mark: bool = False, path: str | None = None) -> FeedFile:
+def arrived(number: int, timestamp: float | None, *, mark: bool = False, path: str | None = None) -> Arrival:
     """The file that came as the given one in the order of arrival."""
-    return FeedFile(
+    return Arrival(
         feed="cpu_feed",
-        path=path or f"/landing/{number:04d}",
-        sha256=f"{number:064d}",
+        position=path or f"/landing/{number:04d}",
+        digest=f"{number:064d}",
         size=1,
         modified_ns=1,
         arrived_at=float(number),
-        state=FileState.PUNCTUATION if mark else FileState.READY,
+        state=ArrivalState.PUNCTUATION if mark else ArrivalState.READY,
         id=number,
         timestamp=timestamp,
         rows=1,

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freshtide.core.health import Ailment, Arrival, Rhythm, health_at, outage_at
+from freshtide.core.health import Ailment, ArrivalTimes, Rhythm, health_at, outage_at
 
 PUNCTUAL = Rhythm(period=3.0, phase=1.0, arrival_jitter=0.0, timestamp_jitter=0.0)
 """Both feeds of Example 1 are to deliver so."""
-FIRST_FEED = [Arrival(at=at, timestamp=ts) for at, ts in ((1, 1), (10, 4), (10, 7), (10, 10), (13, 13), (16, 16))]
-SECOND_FEED = [Arrival(at=1.0 + 3 * j, timestamp=1.0 + 3 * j) for j in range(6)]
+FIRST_FEED = [ArrivalTimes(at=at, timestamp=ts) for at, ts in ((1, 1), (10, 4), (10, 7), (10, 10), (13, 13), (16, 16))]
+SECOND_FEED = [ArrivalTimes(at=1.0 + 3 * j, timestamp=1.0 + 3 * j) for j in range(6)]
 NOON = 1_777_636_800.0  # 2026-05-01T12:00:00Z
 
 
@@ -25,12 +25,12 @@ def hourly(**changes: float | None) -> Rhythm:
     return Rhythm(**(given | changes))
 
 
-def came(*minutes: tuple[float, float | None]) -> list[Arrival]:
+def came(*minutes: tuple[float, float | None]) -> list[ArrivalTimes]:
     """Files by the minutes after noon of their arrival and of their time stamp."""
-    return [Arrival(at=NOON + 60 * at, timestamp=None if ts is None else NOON + 60 * ts) for at, ts in minutes]
+    return [ArrivalTimes(at=NOON + 60 * at, timestamp=None if ts is None else NOON + 60 * ts) for at, ts in minutes]
 
 
-def ailment(rhythm: Rhythm, arrivals: Sequence[Arrival], minutes: float) -> Ailment | None:
+def ailment(rhythm: Rhythm, arrivals: Sequence[ArrivalTimes], minutes: float) -> Ailment | None:
     return health_at(rhythm, arrivals, NOON + 60 * minutes).ailment
 
 
@@ -157,7 +157,7 @@ def limits(rhythm: Rhythm) -> tuple[float, float]:
 
 
 @st.composite
-def deliveries(draw: st.DrawFn, files: int = 8) -> tuple[Rhythm, list[Arrival]]:
+def deliveries(draw: st.DrawFn, files: int = 8) -> tuple[Rhythm, list[ArrivalTimes]]:
     """A rhythm and the files that a feed brings within it."""
     rhythm = draw(rhythms())
     phase, timestamp_jitter = limits(rhythm)
@@ -165,13 +165,13 @@ def deliveries(draw: st.DrawFn, files: int = 8) -> tuple[Rhythm, list[Arrival]]:
     arrivals = []
     for number in range(files):
         at = phase + number * rhythm.period - draw(share) * rhythm.arrival_jitter
-        arrivals.append(Arrival(at=at, timestamp=at - draw(share) * timestamp_jitter))
+        arrivals.append(ArrivalTimes(at=at, timestamp=at - draw(share) * timestamp_jitter))
     return rhythm, arrivals
 
 
 @given(deliveries(), st.floats(min_value=0.0, max_value=1.0))
 def test_a_feed_within_its_rhythm_is_healthy_at_every_moment_after_its_first_file(
-    delivery: tuple[Rhythm, list[Arrival]], moment: float
+    delivery: tuple[Rhythm, list[ArrivalTimes]], moment: float
 ) -> None:
     rhythm, arrivals = delivery
     first, last = arrivals[0].at, arrivals[-1].at
@@ -180,13 +180,13 @@ def test_a_feed_within_its_rhythm_is_healthy_at_every_moment_after_its_first_fil
 
 @given(deliveries(), st.integers(min_value=0, max_value=5), st.integers(min_value=1, max_value=9))
 def test_a_feed_that_is_cut_is_unhealthy_from_then_until_it_is_back_on_time(
-    delivery: tuple[Rhythm, list[Arrival]], kept: int, periods: int
+    delivery: tuple[Rhythm, list[ArrivalTimes]], kept: int, periods: int
 ) -> None:
     rhythm, arrivals = delivery
     last = arrivals[kept].at
     unhealthy_from = last + rhythm.longest_silence
     back = limits(rhythm)[0] + (kept + 2 + periods) * rhythm.period
-    files = [*arrivals[: kept + 1], Arrival(at=back, timestamp=back)]
+    files = [*arrivals[: kept + 1], ArrivalTimes(at=back, timestamp=back)]
     assert health_at(rhythm, files, unhealthy_from).healthy
     for share in (0.001, 0.5, 0.999):
         now = unhealthy_from + share * (back - unhealthy_from)
@@ -198,7 +198,7 @@ def test_a_feed_that_is_cut_is_unhealthy_from_then_until_it_is_back_on_time(
 def test_a_feed_in_an_outage_is_silent_and_the_other_way_round(
     rhythm: Rhythm, files: list[tuple[int, int]], later: int
 ) -> None:
-    arrivals = [Arrival(at=float(at), timestamp=float(ts)) for at, ts in files]
+    arrivals = [ArrivalTimes(at=float(at), timestamp=float(ts)) for at, ts in files]
     now = float(later)
     came_last = max((arrival.at for arrival in arrivals if arrival.at <= now), default=-math.inf)
     silent = health_at(rhythm, arrivals, now).ailment is Ailment.SILENT
@@ -217,5 +217,5 @@ def test_health_is_what_definition_2_says(rhythm: Rhythm, files: list[tuple[int,
         and at - timestamp_jitter <= ts <= at
         for at, ts in files
     )
-    arrivals = [Arrival(at=float(at), timestamp=float(ts)) for at, ts in files]
+    arrivals = [ArrivalTimes(at=float(at), timestamp=float(ts)) for at, ts in files]
     assert health_at(rhythm, arrivals, float(now)).healthy == healthy

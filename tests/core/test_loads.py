@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadPlan, plan_load
 
 from .declared import arrived, feed
@@ -17,7 +17,7 @@ PLAIN = feed()
 
 def plan(
     of: Feed,
-    *files: FeedFile,
+    *files: Arrival,
     upto: float | None = None,
     freshness: int | None = None,
     safe: int | None = None,
@@ -27,11 +27,11 @@ def plan(
 
 
 def loaded(of: LoadPlan) -> list[int]:
-    return [item.file.id for item in of.items]
+    return [item.arrival.id for item in of.items]
 
 
 def late_by_file(of: LoadPlan) -> dict[int, int | None]:
-    return {item.file.id: item.late_upto for item in of.items}
+    return {item.arrival.id: item.late_upto for item in of.items}
 
 
 def test_files_are_loaded_in_the_order_of_their_time_stamps_then_of_their_names() -> None:
@@ -61,7 +61,7 @@ def test_most_bounds_how_many_files_a_load_takes_oldest_first() -> None:
 
 def test_nothing_pending_leaves_freshness_where_it_is() -> None:
     of = plan(LENIENT, freshness=7, safe=3)
-    assert (of.files, of.freshness, of.safe) == ((), 7, 3)
+    assert (of.arrivals, of.freshness, of.safe) == ((), 7, 3)
 
 
 def test_freshness_never_goes_back() -> None:
@@ -117,7 +117,7 @@ FEEDS = st.sampled_from(
 
 
 @st.composite
-def arrivals(draw: st.DrawFn) -> list[FeedFile]:
+def arrivals(draw: st.DrawFn) -> list[Arrival]:
     stamps = draw(st.lists(st.tuples(st.integers(-5, 100), st.integers(0, 4)), max_size=12))
     files = []
     for number, (stamp, kind) in enumerate(stamps, start=1):
@@ -130,7 +130,7 @@ def arrivals(draw: st.DrawFn) -> list[FeedFile]:
 
 @given(FEEDS, arrivals(), st.lists(st.integers(1, 4), max_size=12))
 def test_how_files_are_batched_changes_neither_what_is_late_nor_where_the_table_gets(
-    of: Feed, files: list[FeedFile], batches: list[int]
+    of: Feed, files: list[Arrival], batches: list[int]
 ) -> None:
     at_once = plan_load(of, files, upto=None, freshness=None, safe=None)
     freshness = safe = None
@@ -139,7 +139,7 @@ def test_how_files_are_batched_changes_neither_what_is_late_nor_where_the_table_
         step = plan_load(of, pending, upto=None, freshness=freshness, safe=safe, most=most)
         late.update(late_by_file(step))
         order += loaded(step)
-        taken = {file.id for file in step.files}
+        taken = {file.id for file in step.arrivals}
         pending = [file for file in pending if file.id not in taken]
         assert safe is None or (step.safe is not None and step.safe >= safe), "safe freshness is a promise"
         freshness, safe = step.freshness, step.safe
@@ -151,15 +151,15 @@ def test_how_files_are_batched_changes_neither_what_is_late_nor_where_the_table_
 
 @given(FEEDS, arrivals().flatmap(lambda files: st.tuples(st.just(files), st.permutations(files))))
 def test_a_plan_does_not_hang_on_the_order_in_which_it_is_told_of_files(
-    of: Feed, told: tuple[list[FeedFile], list[FeedFile]]
+    of: Feed, told: tuple[list[Arrival], list[Arrival]]
 ) -> None:
     assert plan(of, *told[0]) == plan(of, *told[1])
 
 
 @given(FEEDS, arrivals(), st.integers(-5, 100))
-def test_every_file_is_taken_once_by_a_load_without_bounds(of: Feed, files: list[FeedFile], upto: int) -> None:
-    assert sorted(file.id for file in plan(of, *files).files) == [file.id for file in files]
+def test_every_file_is_taken_once_by_a_load_without_bounds(of: Feed, files: list[Arrival], upto: int) -> None:
+    assert sorted(file.id for file in plan(of, *files).arrivals) == [file.id for file in files]
     first = plan(of, *files, upto=float(upto))
-    rest = [file for file in files if file not in first.files]
+    rest = [file for file in files if file not in first.arrivals]
     second = plan(of, *rest, freshness=first.freshness, safe=first.safe)
-    assert sorted(file.id for file in (*first.files, *second.files)) == [file.id for file in files]
+    assert sorted(file.id for file in (*first.arrivals, *second.arrivals)) == [file.id for file in files]

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from freshtide.catalog import Catalog
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import micros
 from freshtide.core.loads import plan_load
 from freshtide.demo import Generator, create_demo, feed_live
-from freshtide.demo.generator import Arrival
+from freshtide.demo.generator import DueFile
 from freshtide.feeds import FeedSet
 from freshtide.project import Project, load_project
 from freshtide.world import SystemClock
@@ -36,12 +36,12 @@ class Delivered:
     """A minute of files in a demo project, each with the arrival that it was written for."""
 
     project: Project
-    files: tuple[tuple[Arrival, Path], ...]
+    files: tuple[tuple[DueFile, Path], ...]
 
-    def of(self, feed: str) -> Iterator[tuple[Arrival, Path]]:
+    def of(self, feed: str) -> Iterator[tuple[DueFile, Path]]:
         return ((arrival, path) for arrival, path in self.files if arrival.stream.feed == feed)
 
-    def good_rows(self, feed: Feed) -> Iterator[tuple[Arrival, list[Row]]]:
+    def good_rows(self, feed: Feed) -> Iterator[tuple[DueFile, list[Row]]]:
         for arrival, path in self.of(feed.name):
             yield arrival, [row for row in read_rows(feed, path) if row is not None and fits(feed, row)]
 
@@ -60,10 +60,10 @@ def contents(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
-def admitted(project: Project) -> list[FeedFile]:
+def admitted(project: Project) -> list[Arrival]:
     """The verdict on every file that has landed."""
     catalog = Catalog.open("sqlite://")
-    return FeedSet(project.feeds.values(), project.root, catalog.files).poll(START + 2 * MINUTE)
+    return FeedSet(project.feeds.values(), project.root, catalog.arrivals).poll(START + 2 * MINUTE)
 
 
 def test_a_seed_gives_the_same_files_however_they_are_asked_for(tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ def test_no_unfinished_files_remain(delivered: Delivered) -> None:
 
 
 def test_all_files_are_admitted_with_the_end_of_their_span_as_timestamp(delivered: Delivered) -> None:
-    files = {file.path: file for file in admitted(delivered.project)}
-    assert {file.state for file in files.values()} == {FileState.READY}
+    files = {file.position: file for file in admitted(delivered.project)}
+    assert {file.state for file in files.values()} == {ArrivalState.READY}
     assert len(files) == len(delivered.files)
     for arrival, path in delivered.files:
         timestamp = files[str(path)].timestamp
@@ -134,7 +134,7 @@ def test_alerts_are_out_of_order_within_the_lateness_but_for_a_few_that_are_too_
     feed = delivered.project.feeds["link_alerts_feed"]
     files = [file for file in admitted(delivered.project) if file.feed == feed.name]
     plan = plan_load(feed, files, upto=None, freshness=None, safe=None)
-    limits = {item.file.path: item.late_upto for item in plan.items}
+    limits = {item.arrival.position: item.late_upto for item in plan.items}
     late = out_of_order = 0
     for arrival, path in delivered.of(feed.name):
         stamps = [stamp(feed, row) for row in read_rows(feed, path) if row is not None]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from faults.disk import Fault, SimulatedDisk
 from pyarrow import orc
 
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 from freshtide.feeds import FeedSet
 from freshtide.feeds.formats import CsvFormat, JsonFormat, OrcFormat, ParquetFormat
 from tests.feeds.samples import LONG_AGO, NOW, MemoryLedger, make_feed, polled
@@ -30,7 +30,9 @@ def test_files_of_all_formats_are_found_settled_and_inspected() -> None:
         disk.write(f"/project/{name}/1.{name}", content.getvalue())
     feeds = [make_feed(name=name, path=name, format=format_) for name, format_ in _FORMATS.items()]
     found = polled(FeedSet(feeds, _ROOT, ledger, disk=disk), ledger)
-    assert {(file.feed, file.state, file.rows) for file in found} == {(name, FileState.READY, 2) for name in _FORMATS}
+    assert {(file.feed, file.state, file.rows) for file in found} == {
+        (name, ArrivalState.READY, 2) for name in _FORMATS
+    }
     assert len({file.timestamp for file in found}) == 1
 
 
@@ -41,7 +43,7 @@ def test_a_file_that_the_disk_does_not_hand_out_is_read_when_it_does() -> None:
     disk.faults.append(Fault(error=errno.EIO, calls=frozenset({"open"})))
     assert polled(feeds, ledger) == []
     assert "Input/output error" in str(feeds.faults)
-    assert [file.state for later in (1, 2) for file in polled(feeds, ledger, NOW + later)] == [FileState.READY]
+    assert [file.state for later in (1, 2) for file in polled(feeds, ledger, NOW + later)] == [ArrivalState.READY]
 
 
 def test_an_idle_poll_asks_one_question_for_each_folder() -> None:

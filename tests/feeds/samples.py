@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile, FileState
 from freshtide.feeds import FeedSet, SettledFile
 from freshtide.world import OsDisk, StrPath
 from tests.feedsettings import feed_of
@@ -66,33 +66,33 @@ class CountingDisk(OsDisk):
 class MemoryLedger:
     """A ledger that forgets when the process ends."""
 
-    def __init__(self, files: Iterable[FeedFile] = ()) -> None:
+    def __init__(self, files: Iterable[Arrival] = ()) -> None:
         self.files = list(files)
         self.loaded: set[str] = set()
         """Paths that some table has loaded."""
 
-    def register(self, files: Iterable[FeedFile]) -> None:
+    def register(self, files: Iterable[Arrival]) -> None:
         self.files.extend(files)
 
-    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
+    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, Arrival]:
         return {
-            file.path: file
+            file.position: file
             for file in self.files
-            if file.feed == feed and file.path in paths and file.state is not FileState.REFUSED
+            if file.feed == feed and file.position in paths and file.state is not ArrivalState.REFUSED
         }
 
     def contents(self, feed: str, hashes: Sequence[str]) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for file in self.files:
-            if file.feed == feed and file.sha256 in hashes and file.state is FileState.READY and file.rows:
-                found.setdefault(file.sha256, set()).add(file.path)
+            if file.feed == feed and file.digest in hashes and file.state is ArrivalState.READY and file.rows:
+                found.setdefault(file.digest, set()).add(file.position)
         return found
 
     def loaded_paths(self, feed: str, paths: Sequence[str]) -> set[str]:
-        return {file.path for file in self.files if file.feed == feed} & self.loaded & set(paths)
+        return {file.position for file in self.files if file.feed == feed} & self.loaded & set(paths)
 
 
-def polled(feeds: FeedSet, ledger: MemoryLedger, now: float = NOW) -> list[FeedFile]:
+def polled(feeds: FeedSet, ledger: MemoryLedger, now: float = NOW) -> list[Arrival]:
     """Poll and register, as the runtime does."""
     files = feeds.poll(now)
     ledger.register(files)

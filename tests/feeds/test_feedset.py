@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import TimestampFrom
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.instants import parse_instant
 from freshtide.feeds import FeedSet
 from freshtide.world import OpenFile, OsDisk, StrPath
@@ -25,14 +25,14 @@ class BrokenLedger(MemoryLedger):
         super().__init__()
         self.broken: str | None = feed
 
-    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
+    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, Arrival]:
         if paths and feed == self.broken:
             raise ConnectionError("the database is away")
         return super().by_paths(feed, paths)
 
 
-def file_names(files: list[FeedFile]) -> list[str]:
-    return [Path(file.path).name for file in files]
+def file_names(files: list[Arrival]) -> list[str]:
+    return [Path(file.position).name for file in files]
 
 
 def test_files_arrive_in_the_order_of_their_timestamps_then_paths(tmp_path: Path) -> None:
@@ -54,9 +54,9 @@ def test_equal_files_of_one_poll_are_loaded_once_and_the_earlier_is_the_original
     feed = make_feed(timestamp_from=TimestampFrom.NAME, name_pattern="*_%Y%m%d.csv")
     ledger = MemoryLedger()
     found = polled(FeedSet([feed], tmp_path, ledger), ledger)
-    assert [(Path(file.path).name, file.state) for file in found] == [
-        ("b_20240501.csv", FileState.READY),
-        ("a_20240502.csv", FileState.DUPLICATE),
+    assert [(Path(file.position).name, file.state) for file in found] == [
+        ("b_20240501.csv", ArrivalState.READY),
+        ("a_20240502.csv", ArrivalState.DUPLICATE),
     ]
 
 
@@ -65,7 +65,7 @@ def test_punctuation_comes_after_the_data_it_was_found_with(tmp_path: Path) -> N
     put(tmp_path / "landing/upto.punct", "2024-05-02")
     ledger = MemoryLedger()
     found = polled(FeedSet([make_feed(punctuation="*.punct")], tmp_path, ledger), ledger)
-    assert [file.state for file in found] == [FileState.READY, FileState.PUNCTUATION]
+    assert [file.state for file in found] == [ArrivalState.READY, ArrivalState.PUNCTUATION]
     assert found[1].timestamp == parse_instant("2024-05-02")
 
 
@@ -93,7 +93,7 @@ def test_what_takes_long_to_read_delays_no_other_feed_and_comes_in_order_once_it
     ledger = MemoryLedger()
     feeds = FeedSet([make_feed(), make_feed(name="mem", path="other")], tmp_path, ledger)
     assert file_names(polled(feeds, ledger)) == ["c.csv"]
-    later: list[FeedFile] = []
+    later: list[Arrival] = []
     while feeds.settling:
         later += polled(feeds, ledger, NOW + 1)
     assert file_names(later) == ["b.csv", "a.csv"]
@@ -105,7 +105,7 @@ def test_a_backlog_is_handed_out_whole_so_that_it_can_be_loaded_in_the_order_of_
         put(tmp_path / f"landing/{number % 7}/f{number}.csv", content)
     ledger = MemoryLedger()
     feeds = FeedSet([make_feed(path="landing/**/*.csv")], tmp_path, ledger)
-    found: list[FeedFile] = []
+    found: list[Arrival] = []
     while not found:
         found = polled(feeds, ledger)
     assert file_names(found) == [f"f{number}.csv" for number in range(200)]
@@ -121,14 +121,14 @@ def test_a_rewritten_file_is_refused_once(tmp_path: Path) -> None:
     polled(feeds, ledger, NOW + 1)
     put(path, HEADER + "2024-05-01,a,1\n", at=LONG_AGO + 1)
     states = [file.state for poll in range(2, 40) for file in polled(feeds, ledger, NOW + poll)]
-    assert states == [FileState.REFUSED]
+    assert states == [ArrivalState.REFUSED]
 
 
 def test_a_restart_with_the_known_files_reads_none_of_them_again(tmp_path: Path) -> None:
     put(tmp_path / "landing/a.csv", HEADER + "2024-05-01,a,1\n")
     ledger = MemoryLedger()
     [file] = polled(FeedSet([make_feed()], tmp_path, ledger), ledger)
-    known = {"cpu": {file.path: (file.size, file.modified_ns)}}
+    known = {"cpu": {file.position: (file.size, file.modified_ns)}}
     again = FeedSet([make_feed()], tmp_path, BrokenLedger("cpu"), known=known)
     assert again.poll(NOW) == []
     assert again.problems == ()
@@ -180,7 +180,7 @@ def test_a_file_that_is_away_while_it_is_inspected_is_found_when_it_is_back(
         assert polled(feeds, ledger) == []
         assert feeds.settling, "it is worth another look"
     found = [file for later in (1, 2) for file in polled(feeds, ledger, NOW + later)]
-    assert [file.path for file in found] == [str(path)]
+    assert [file.position for file in found] == [str(path)]
 
 
 def test_a_disk_that_does_not_answer_is_told_and_is_no_fault_of_the_file(
@@ -193,5 +193,5 @@ def test_a_disk_that_does_not_answer_is_told_and_is_no_fault_of_the_file(
         assert polled(feeds, ledger) == []
         assert "Stale file handle" in str(feeds.faults)
     found = [file for later in (1, 2) for file in polled(feeds, ledger, NOW + later)]
-    assert [file.state for file in found] == [FileState.READY]
+    assert [file.state for file in found] == [ArrivalState.READY]
     assert feeds.faults == {}

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from freshtide.catalog import Catalog, RunLease, TableRow, UpdateRow, UpdateStatus
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.instants import parse_instant
 from freshtide.observe import Explanation, WarehouseStatus, explain, warehouse_status
 from freshtide.project import Project, load_project
@@ -88,18 +88,18 @@ class Shop:
         row = TableRow(name=name, number=1, version=0, freshness=reached, safe=promised)
         self.catalog.tables.put(replace(row, **changes))
 
-    def arrives(self, name: str, path: str, stamp: float | None, *, at: float = 0.0, **changes: Any) -> FeedFile:
+    def arrives(self, name: str, path: str, stamp: float | None, *, at: float = 0.0, **changes: Any) -> Arrival:
         """A file arrives for the base table of the same name as its feed."""
-        settings: dict[str, Any] = {"state": FileState.READY, "rows": 1, "size": 1, "modified_ns": 1}
-        file = FeedFile(
+        settings: dict[str, Any] = {"state": ArrivalState.READY, "rows": 1, "size": 1, "modified_ns": 1}
+        file = Arrival(
             feed=f"{name}_feed",
-            path=path,
-            sha256=path.rjust(64, "0"),
+            position=path,
+            digest=path.rjust(64, "0"),
             arrived_at=NOON + at,
             timestamp=None if stamp is None else NOON + stamp,
             **(settings | changes),
         )
-        return self.catalog.files.register(file, [name])
+        return self.catalog.arrivals.register(file, [name])
 
     def runs(self, name: str, *, since: float, track: int = 0, **changes: Any) -> int:
         """An update of the table starts."""

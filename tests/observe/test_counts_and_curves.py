@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 from freshtide.observe import count_rows, staleness_curves
 
 from .shop import NOON, Shop
@@ -10,8 +10,8 @@ from .shop import NOON, Shop
 
 def test_every_row_that_arrived_is_somewhere(shop: Shop) -> None:
     files = [shop.arrives("orders", f"/in/{rows}", 0.0, rows=rows) for rows in (10, 20, 30)]
-    shop.arrives("orders", "/in/torn", 0.0, rows=99, state=FileState.QUARANTINED)
-    shop.catalog.files.mark_loaded("orders", [file.id for file in files[:2]], 1)
+    shop.arrives("orders", "/in/torn", 0.0, rows=99, state=ArrivalState.QUARANTINED)
+    shop.catalog.arrivals.mark_loaded("orders", [file.id for file in files[:2]], 1)
     shop.is_fresh("orders", 0.0, counts={"read": 30, "loaded": 22, "rejected": 3, "late": 1})
     shop.stores("orders", 22)
     shop.stores("orders__rejects", 3)
@@ -24,7 +24,7 @@ def test_every_row_that_arrived_is_somewhere(shop: Shop) -> None:
 
 def test_a_row_that_is_missing_from_the_table_is_unaccounted_for(shop: Shop) -> None:
     file = shop.arrives("orders", "/in/1", 0.0, rows=10)
-    shop.catalog.files.mark_loaded("orders", [file.id], 1)
+    shop.catalog.arrivals.mark_loaded("orders", [file.id], 1)
     shop.is_fresh("orders", 0.0, counts={"read": 10, "loaded": 10})
     shop.stores("orders", 9)
     (count,) = count_rows(shop.project, shop.catalog, shop.store, ("orders",))
@@ -33,7 +33,7 @@ def test_a_row_that_is_missing_from_the_table_is_unaccounted_for(shop: Shop) -> 
 
 def test_a_row_that_is_there_twice_is_noticed_as_well(shop: Shop) -> None:
     file = shop.arrives("orders", "/in/1", 0.0, rows=10)
-    shop.catalog.files.mark_loaded("orders", [file.id], 1)
+    shop.catalog.arrivals.mark_loaded("orders", [file.id], 1)
     shop.is_fresh("orders", 0.0, counts={"read": 10, "loaded": 10})
     shop.stores("orders", 10)
     shop.stores("orders", 1)
@@ -52,7 +52,7 @@ def test_a_row_that_is_there_twice_is_noticed_as_well(shop: Shop) -> None:
 )
 def test_a_number_that_cannot_be_is_told(shop: Shop, counts: dict[str, int], rejects: int, fault: str) -> None:
     file = shop.arrives("orders", "/in/1", 0.0, rows=10)
-    shop.catalog.files.mark_loaded("orders", [file.id], 1)
+    shop.catalog.arrivals.mark_loaded("orders", [file.id], 1)
     shop.is_fresh("orders", 0.0, counts=counts)
     shop.stores("orders", 9)
     if rejects:

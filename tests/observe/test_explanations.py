@@ -46,7 +46,7 @@ def test_a_single_file_is_one_file(shop: Shop) -> None:
 def test_a_base_table_that_has_all_there_is_points_to_its_feed(shop: Shop) -> None:
     shop.is_fresh("orders", -240.0)
     file = shop.arrives("orders", "/in/1", -240.0)
-    shop.catalog.files.mark_loaded("orders", [file.id], 1)
+    shop.catalog.arrivals.mark_loaded("orders", [file.id], 1)
     told = shop.says("orders")
     assert "That is within its target lag of 10m." in told
     assert "Everything that has arrived in 'orders_feed' is loaded; its newest file is stamped 4m ago." in told

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from freshtide.core.arrivals import ArrivalState
 from freshtide.core.errors import UnknownTableError
-from freshtide.core.files import FileState
 from freshtide.observe import TableReport
 
 from .shop import Shop
@@ -56,7 +56,7 @@ def test_a_table_is_broken_once_it_is_staler_than_its_target_lag(shop: Shop) -> 
 
 def test_files_that_wait_are_counted_for_base_tables(shop: Shop) -> None:
     files = [shop.arrives("orders", f"/in/{number}", float(number)) for number in range(3)]
-    shop.catalog.files.mark_loaded("orders", [files[0].id], 1)
+    shop.catalog.arrivals.mark_loaded("orders", [files[0].id], 1)
     assert report(shop, "orders").pending == 2
     assert report(shop, "clicks").pending == 0
 
@@ -108,12 +108,12 @@ def test_a_paused_and_a_failed_table_are_shown_with_the_reason(shop: Shop) -> No
 
 def test_feeds_are_shown_with_their_files_and_their_troubles(shop: Shop) -> None:
     shop.arrives("orders", "/in/good", 5.0)
-    shop.arrives("orders", "/in/torn", None, state=FileState.QUARANTINED, reason="no header")
-    shop.arrives("orders", "/in/changed", None, state=FileState.REFUSED, reason="other content")
-    shop.arrives("orders", "/in/again", 9.0, state=FileState.DUPLICATE)
+    shop.arrives("orders", "/in/torn", None, state=ArrivalState.QUARANTINED, reason="no header")
+    shop.arrives("orders", "/in/changed", None, state=ArrivalState.REFUSED, reason="other content")
+    shop.arrives("orders", "/in/again", 9.0, state=ArrivalState.DUPLICATE)
     orders, clicks = sorted(shop.status().feeds, key=lambda feed: feed.name, reverse=True)
     assert orders.files == {"ready": 1, "quarantined": 1, "refused": 1, "duplicate": 1}
-    assert [(file.path, file.reason) for file in orders.troubled] == [
+    assert [(file.position, file.reason) for file in orders.troubled] == [
         ("/in/torn", "no header"),
         ("/in/changed", "other content"),
     ]
@@ -129,7 +129,7 @@ def test_only_the_selected_tables_are_shown_in_the_order_given(shop: Shop) -> No
 
 def test_the_status_can_be_written_as_json(shop: Shop) -> None:
     shop.is_fresh("orders", -60.0)
-    shop.arrives("orders", "/in/torn", None, state=FileState.QUARANTINED, reason="no header")
+    shop.arrives("orders", "/in/torn", None, state=ArrivalState.QUARANTINED, reason="no header")
     written = json.loads(json.dumps(shop.status().as_json()))
     assert written["at"] == "2026-05-01T12:00:00Z"
     orders = next(table for table in written["tables"] if table["name"] == "orders")

@@ -70,7 +70,7 @@ def test_a_target_lag_is_held_against_the_oldest_pending_update(market: Shop) ->
 
 def test_a_file_that_is_still_to_be_read_is_pending_too(market: Shop) -> None:
     market.arrives("orders", "/in/1", 0.0, at=-30.0)
-    market.catalog.files.adopt("newest_orders", "orders_feed")
+    market.catalog.arrivals.adopt("newest_orders", "orders_feed")
     assert report(market, "newest_orders").update_staleness == 30.0
     waits(market, -40.0, name="newest_orders")
     assert report(market, "newest_orders").update_staleness == 40.0

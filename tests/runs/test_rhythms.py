@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.core.feeds import DeclaredRhythm, Settling
-from freshtide.core.health import Arrival, Rhythm, health_at
+from freshtide.core.health import ArrivalTimes, Rhythm, health_at
 from freshtide.runs.rhythms import FeedRhythm, KnownBy, rhythm_from, rhythm_of, seen_after
 from tests.observe.shop import NOON, Shop
 
@@ -28,13 +28,13 @@ def came(
     period: float = 5 * MINUTE,
     late: Callable[[int], float] = lambda number: number % 5,
     old: float = 30.0,
-) -> list[Arrival]:
+) -> list[ArrivalTimes]:
     """Files that are due at every full period before noon, and come so late, each stamped so long before it is due."""
     due = [NOON + (number - files) * period for number in range(files)]
-    return [Arrival(at=moment + late(number), timestamp=moment - old) for number, moment in enumerate(due)]
+    return [ArrivalTimes(at=moment + late(number), timestamp=moment - old) for number, moment in enumerate(due)]
 
 
-def found(arrivals: list[Arrival], **declared: Any) -> FeedRhythm:
+def found(arrivals: list[ArrivalTimes], **declared: Any) -> FeedRhythm:
     rhythm = rhythm_from(feed(**declared), arrivals, poll=POLL)
     assert rhythm is not None
     return rhythm
@@ -108,10 +108,10 @@ def test_with_few_files_and_a_declared_period_nothing_else_is_held_against_the_f
 
 @pytest.mark.parametrize(
     "arrivals",
-    [[], came(3), [Arrival(at=NOON, timestamp=NOON - number * HOUR) for number in range(50)]],
+    [[], came(3), [ArrivalTimes(at=NOON, timestamp=NOON - number * HOUR) for number in range(50)]],
     ids=["none", "three", "all at once"],
 )
-def test_without_a_period_and_enough_files_there_is_no_rhythm(arrivals: list[Arrival]) -> None:
+def test_without_a_period_and_enough_files_there_is_no_rhythm(arrivals: list[ArrivalTimes]) -> None:
     assert rhythm_from(feed(), arrivals, poll=POLL) is None
 
 
@@ -120,7 +120,7 @@ def test_files_that_come_anyhow_have_no_rhythm() -> None:
     moment, arrivals = NOON, []
     for _ in range(100):
         moment += rng.expovariate(1 / MINUTE)
-        arrivals.append(Arrival(at=moment, timestamp=moment))
+        arrivals.append(ArrivalTimes(at=moment, timestamp=moment))
     assert rhythm_from(feed(), arrivals, poll=POLL) is None
 
 
@@ -132,7 +132,8 @@ def test_files_that_come_at_another_pace_than_declared_may_come_at_any_time() ->
 def test_a_night_without_a_run_changes_nothing() -> None:
     evening = came(60)
     night = [
-        Arrival(at=NOON + 12 * HOUR + 3.0, timestamp=NOON + number * 5 * MINUTE - 30.0) for number in range(12 * 12)
+        ArrivalTimes(at=NOON + 12 * HOUR + 3.0, timestamp=NOON + number * 5 * MINUTE - 30.0)
+        for number in range(12 * 12)
     ]
     day = [replace(file, at=file.at + 17 * HOUR, timestamp=(file.timestamp or 0.0) + 17 * HOUR) for file in evening]
     assert found([*evening, *night, *day]).rhythm.period == pytest.approx(found(evening).rhythm.period)
@@ -145,7 +146,7 @@ def test_a_night_without_a_run_changes_nothing() -> None:
 def test_a_file_that_came_far_off_its_time_does_not_make_that_the_rule() -> None:
     late = found(came(late=lambda number: 70.0 if number == 20 else number % 5)).rhythm
     assert late.arrival_jitter <= 10.0
-    assert not health_at(late, [Arrival(at=NOON + 70.0, timestamp=NOON)], NOON + 70.0).healthy
+    assert not health_at(late, [ArrivalTimes(at=NOON + 70.0, timestamp=NOON)], NOON + 70.0).healthy
 
 
 def test_hundreds_of_uneven_periods_do_not_smear_the_phase() -> None:
@@ -181,7 +182,7 @@ def test_a_feed_that_keeps_a_rhythm_is_healthy_by_the_rhythm_that_is_declared_or
     for number, share in enumerate(shares):
         there = NOON // period * period + phase + number * period - share * jitter * period
         seen = there + settling.quiet + share * POLL
-        arrivals.append(Arrival(at=seen, timestamp=there - 10.0 * share))
+        arrivals.append(ArrivalTimes(at=seen, timestamp=there - 10.0 * share))
     rhythm = found(arrivals, **times).rhythm
     last = arrivals[-1].at
     if declared:

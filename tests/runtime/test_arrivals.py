@@ -22,7 +22,7 @@ def test_what_arrives_in_few_feeds_is_noticed_long_before_it_has_to_be(tmp_path:
     catalog = Catalog.open(f"sqlite:///{tmp_path / 'catalog.db'}")
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     watcher = ArrivalWatcher(
-        FeedSet([feed()], tmp_path, catalog.files),
+        FeedSet([feed()], tmp_path, catalog.arrivals),
         TableGraph([base("cpu")]),
         catalog,
         events=events,

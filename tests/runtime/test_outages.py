@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from freshtide.catalog import Catalog
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.feeds import Feed, Settling
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage, Rhythm, outage_at
 from freshtide.runtime.outages import OutageWatch
@@ -46,17 +46,17 @@ class Watchman:
     def brings(self, watch: OutageWatch, at: float, **changes: Any) -> None:
         """A file arrives and is registered."""
         self.files += 1
-        file = FeedFile(
+        file = Arrival(
             feed=self.feed.name,
-            path=f"/in/{self.files}",
-            sha256=f"{self.files:064d}",
+            position=f"/in/{self.files}",
+            digest=f"{self.files:064d}",
             size=1,
             modified_ns=1,
             arrived_at=NOON + at,
-            state=FileState.READY,
+            state=ArrivalState.READY,
             timestamp=NOON + at,
         )
-        watch.arrived([self.catalog.files.register(replace(file, **changes), [])])
+        watch.arrived([self.catalog.arrivals.register(replace(file, **changes), [])])
 
     def going_on(self) -> Outage | None:
         return self.catalog.outages.going_on().get(self.feed.name)
@@ -128,14 +128,14 @@ def test_the_outage_of_a_run_that_was_killed_ends_with_its_last_sign_of_life(
 ) -> None:
     watch = watchman.begins()
     watch.look(NOON + 20.0)
-    watchman.brings(watch, 25.0, state=FileState.QUARANTINED)
+    watchman.brings(watch, 25.0, state=ArrivalState.QUARANTINED)
     reconcile(TableGraph([]), Store(tmp_path / "tables"), watchman.catalog, NOON + 5000.0)
     assert watchman.going_on() is None
     assert watchman.last == outage(0.0, 12.0, 25.0)
 
 
-@pytest.mark.parametrize("state", [FileState.PUNCTUATION, FileState.DUPLICATE, FileState.QUARANTINED])
-def test_only_a_file_with_data_to_load_ends_a_silence(watchman: Watchman, state: FileState) -> None:
+@pytest.mark.parametrize("state", [ArrivalState.PUNCTUATION, ArrivalState.DUPLICATE, ArrivalState.QUARANTINED])
+def test_only_a_file_with_data_to_load_ends_a_silence(watchman: Watchman, state: ArrivalState) -> None:
     watch = watchman.begins()
     watchman.brings(watch, 10.0, state=state)
     watch.look(NOON + 13.0)

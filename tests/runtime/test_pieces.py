@@ -1,21 +1,28 @@
 from __future__ import annotations
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.runtime.pieces import AIM, PieceSizes
 
 MEGABYTE = 1_000_000
 
 
-def files(count: int, size: int) -> list[FeedFile]:
+def files(count: int, size: int) -> list[Arrival]:
     return [
-        FeedFile(
-            feed="f", path=f"/in/{n}", sha256="", size=size, modified_ns=0, arrived_at=0.0, state=FileState.READY, id=n
+        Arrival(
+            feed="f",
+            position=f"/in/{n}",
+            digest="",
+            size=size,
+            modified_ns=0,
+            arrived_at=0.0,
+            state=ArrivalState.READY,
+            id=n,
         )
         for n in range(count)
     ]
 
 
-def loads(backlog: list[FeedFile], seconds_per_megabyte: float) -> list[float]:
+def loads(backlog: list[Arrival], seconds_per_megabyte: float) -> list[float]:
     """The seconds that the pieces of a backlog take."""
     sizes, took = PieceSizes(), []
     while backlog:

@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import threading
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.runtime.suspects import Suspects
 from freshtide.world import SystemThreads
 
 
-def files(*names: str) -> list[FeedFile]:
+def files(*names: str) -> list[Arrival]:
     return [
-        FeedFile(
-            feed="f", path=name, sha256="", size=1, modified_ns=1, arrived_at=0.0, state=FileState.READY, timestamp=0.0
+        Arrival(
+            feed="f",
+            position=name,
+            digest="",
+            size=1,
+            modified_ns=1,
+            arrived_at=0.0,
+            state=ArrivalState.READY,
+            timestamp=0.0,
         )
         for name in names
     ]
 
 
-def load(suspects: Suspects, pending: list[FeedFile], killer: str) -> str | None:
+def load(suspects: Suspects, pending: list[Arrival], killer: str) -> str | None:
     """Load as the worker does until all is loaded; the path of the file that was found guilty."""
     guilty = None
     while pending:
         with suspects.room("t"):
             some = pending[: suspects.most("t", 1_000)]
             suspects.takes("t", some)
-            if all(file.path != killer for file in some):
+            if all(file.position != killer for file in some):
                 del pending[: len(some)]
                 continue
             found = suspects.ended_spark("t")
             if found is not None:
                 assert found.file is not None
-                guilty = found.file.path
+                guilty = found.file.position
                 pending.remove(found.file)
     return guilty
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
 from freshtide.feeds import admit
 from freshtide.feeds.formats import JsonFormat
@@ -36,14 +36,14 @@ def feed_of(**changes: Any) -> Feed:
     return make_feed(**({"schema": COLUMNS} | changes))
 
 
-def arrived(feed: Feed, path: Path) -> FeedFile:
+def arrived(feed: Feed, path: Path) -> Arrival:
     file = admit(feed, settled(path), MemoryLedger(), NOW)
     assert file is not None
     return file
 
 
-def rows(session: SparkSession, feed: Feed, files: list[FeedFile], *, handed: bool) -> list[str]:
-    items = [LoadItem(file=file, late_upto=None) for file in files]
+def rows(session: SparkSession, feed: Feed, files: list[Arrival], *, handed: bool) -> list[str]:
+    items = [LoadItem(arrival=file, late_upto=None) for file in files]
     reader = FeedReader(session=session, feed=feed, extra=(), watch=lambda _: lambda: None)
     batch = reader.read(items, judge=False, with_files=False, handed=handed)
     assert (batch.lines is not None) == handed

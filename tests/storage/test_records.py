@@ -12,7 +12,7 @@ from freshtide.storage import (
     Change,
     Counts,
     ForeignCommitError,
-    LoadedFile,
+    LoadedArrival,
     StoredTable,
     UpdateKind,
     UpdateRecord,
@@ -28,9 +28,9 @@ FULL = UpdateRecord(
     safe=1_777_000_000_123_456,
     definition="abc",
     counts=Counts(read=10, loaded=5, rejected=2, late=1),
-    files=(
-        LoadedFile(path="/in/ü \u2028.csv", sha256="0" * 64, timestamp=1.25, rows=10),
-        LoadedFile(path="/in/mark", sha256="1" * 64, timestamp=None, rows=None, punctuation=True),
+    arrivals=(
+        LoadedArrival(position="/in/ü \u2028.csv", digest="0" * 64, timestamp=1.25, rows=10),
+        LoadedArrival(position="/in/mark", digest="1" * 64, timestamp=None, rows=None, punctuation=True),
     ),
     sources={"cpu": 7},
     revised_from=-(2**62),

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from freshtide import Warehouse
+from freshtide.core.arrivals import ArrivalState
 from freshtide.core.errors import RunFailedError
-from freshtide.core.files import FileState
 from tests.trust.runs import Running, running
 from tests.warehouse.shop import Shop
 
@@ -72,8 +72,8 @@ def main(root: Path) -> None:
             shop.drop("b", f"{number}.csv", f"ts,v\n2026-01-01T00:00:0{number}Z,{value}\n")
         shop.warehouse.resume("b")
         run.wait_for(lambda: values(shop, "b") == [10, 12])
-        (killer,) = shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED)
-        assert killer.path.endswith("b/2.csv"), killer
+        (killer,) = shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED)
+        assert killer.position.endswith("b/2.csv"), killer
         assert "process ended each time" in str(killer.reason), killer
 
         shop.warehouse.workbench.tracks.root.sparkContext._jsc.sc().stop()

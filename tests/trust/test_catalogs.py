@@ -67,7 +67,7 @@ def test_a_catalog_that_breaks_while_it_is_used_is_told_too(tmp_path: Path) -> N
     catalog = Catalog.open(f"sqlite:///{database}")
     _overwrite(database, beginning=4_096)
     with pytest.raises(BrokenCatalogError, match="malformed"):
-        catalog.files.counts()
+        catalog.arrivals.counts()
     catalog.close()
 
 

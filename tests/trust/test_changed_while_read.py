@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 from freshtide.spark.ingest import FeedReader
 from tests.warehouse.shop import EVENTS, START, Shop, stamp
 
@@ -67,7 +67,7 @@ def test_a_file_that_is_replaced_before_spark_reads_it_is_put_aside(
     when_read(monkeypatch, lambda: replaced(path, content(format_, 2), unnoticed=True))
     shop.load()
     assert list((shop.root / "warehouse" / "t").glob("_delta_log/*.json")) == []
-    (held,) = shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED)
+    (held,) = shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED)
     assert "changed after it had settled" in (held.reason or "")
     assert {count.in_table for count in shop.counts().values()} == {0}
 

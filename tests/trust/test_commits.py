@@ -12,14 +12,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import LeaseLostError
-from freshtide.core.files import FeedFile
 from freshtide.spark import SparkSession
 from freshtide.storage import (
     Change,
     DiskError,
     ForeignCommitError,
-    LoadedFile,
+    LoadedArrival,
     Store,
     StoredTable,
     Writer,
@@ -44,11 +44,11 @@ def in_table(shop: Shop, table: str) -> list[int]:
 
 
 def booked(shop: Shop, table: str) -> list[str]:
-    return sorted(Path(file.path).name for file in loaded(shop, table))
+    return sorted(Path(file.position).name for file in loaded(shop, table))
 
 
-def loaded(shop: Shop, table: str) -> list[FeedFile]:
-    return shop.warehouse.workbench.catalog.files.loaded(table)
+def loaded(shop: Shop, table: str) -> list[Arrival]:
+    return shop.warehouse.workbench.catalog.arrivals.loaded(table)
 
 
 @pytest.mark.parametrize("times", [1, 2, 3], ids=["once", "twice", "three times"])
@@ -113,8 +113,8 @@ def _load_as_another_process(shop: Shop, path: Path) -> None:
     (known,) = loaded(shop, "a")
     again = pa.table({"ts": [2_000_000], "k": ["x"], "v": [2]}).cast(before.schema)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    file = LoadedFile(path=str(path), sha256=sha256, timestamp=known.timestamp, rows=1)
-    record = replace(before.record, number=before.number + 1, files=(file,), writer=Writer())
+    file = LoadedArrival(position=str(path), digest=sha256, timestamp=known.timestamp, rows=1)
+    record = replace(before.record, number=before.number + 1, arrivals=(file,), writer=Writer())
     add = tuple(other.write(again, number=record.number))
     other.commit(Change(record=record, at=time.time(), schema=before.schema, add=add))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from freshtide.core.arrivals import ArrivalState
 from freshtide.core.errors import FreshtideError
-from freshtide.core.files import FileState
 from freshtide.feeds import accept_everywhere
 from tests.warehouse.shop import Shop, stamp
 
@@ -112,7 +112,7 @@ def test_accepted_content_replaces_the_old_in_the_table_and_in_all_views(shop: S
     rewrite(first, (1, "x", 11), (2, "y", 20), (2, "z", 5))
     shop.load()
     (refused,) = shop.warehouse.status().feeds[0].troubled
-    assert refused.state is FileState.REFUSED
+    assert refused.state is ArrivalState.REFUSED
     assert "freshtide feeds accept" in (refused.reason or "")
     told = shop.warehouse.accept_file(str(first))
     assert "'a' has been rebuilt, and so has all that depends on it: 'totals'" in told
@@ -140,9 +140,9 @@ def test_content_that_cannot_be_read_is_not_accepted(shop: Shop) -> None:
 def test_a_run_that_ended_before_accepted_content_was_loaded_is_made_up_for(shop: Shop) -> None:
     first = with_a_view(shop)
     rewrite(first, (1, "x", 11))
-    files = shop.warehouse.workbench.catalog.files
+    files = shop.warehouse.workbench.catalog.arrivals
     shop.load()
-    (refused,) = files.in_state(FileState.REFUSED)
+    (refused,) = files.in_state(ArrivalState.REFUSED)
     known = files.by_path("a_feed", str(first))
     assert known is not None
     shop.warehouse.close()
@@ -150,9 +150,9 @@ def test_a_run_that_ended_before_accepted_content_was_loaded_is_made_up_for(shop
     later.events("a")
     later.view("totals", "SELECT k, sum(v) AS v FROM a GROUP BY k")
     bench = later.warehouse.workbench
-    accepted = accept_everywhere(str(first), later.warehouse.project.feeds, bench.catalog.files, bench.clock.now())
-    assert [file.sha256 for file in accepted] == [refused.sha256]
-    bench.catalog.files.register_all([(file, ("a",)) for file in accepted])
+    accepted = accept_everywhere(str(first), later.warehouse.project.feeds, bench.catalog.arrivals, bench.clock.now())
+    assert [file.digest for file in accepted] == [refused.digest]
+    bench.catalog.arrivals.register_all([(file, ("a",)) for file in accepted])
     later.load()
     assert totals(later) == {"x": 41}
     later.check()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from freshtide.catalog import UpdateStatus
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 from freshtide.runtime import pieces
 from tests.warehouse.shop import Shop, stamp
 
@@ -43,7 +43,7 @@ def test_a_parquet_bomb_is_kept_aside_and_the_file_beside_it_loads(shop: Shop) -
     shop.load()
     assert len(shop.rows("a")) == 3
     (held,) = shop.warehouse.status().feeds[0].troubled
-    assert held.state is FileState.QUARANTINED
+    assert held.state is ArrivalState.QUARANTINED
     assert "10,000,000 rows" in (held.reason or "")
     assert "max_size" in (held.reason or "")
 
@@ -55,7 +55,7 @@ def test_packed_rows_go_the_way_of_what_they_unpack_to(shop: Shop) -> None:
     assert len(packed) * 6 < len(rows)
     shop.drop("a", "1.csv.gz", packed)
     shop.load()
-    (file,) = shop.warehouse.workbench.catalog.files.in_state(FileState.READY)
+    (file,) = shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.READY)
     assert file.weight == len("ts,k,v\n" + rows)
     assert len(shop.rows("a")) == 20_000
 

@@ -17,7 +17,7 @@ from freshtide.storage import (
     BEGINNING,
     Change,
     Counts,
-    LoadedFile,
+    LoadedArrival,
     StorageError,
     Store,
     StoredTable,
@@ -42,8 +42,8 @@ def filled(folder: Path, updates: int) -> StoredTable:
 
 def load(table: StoredTable, number: int, **said: Any) -> None:
     before = table.snapshot.files if table.snapshot is not None else ()
-    file = LoadedFile(path=f"/in/{number}.csv", sha256=str(number), timestamp=float(number), rows=2)
-    record = replace(update_without_files(number), files=(file,), writer=Writer(), **said)
+    file = LoadedArrival(position=f"/in/{number}.csv", digest=str(number), timestamp=float(number), rows=2)
+    record = replace(update_without_files(number), arrivals=(file,), writer=Writer(), **said)
     files = tuple(table.write(rows(number), number=number))
     table.commit(Change(record=record, at=AT, schema=rows(1).schema, add=files, remove=before))
 
@@ -106,7 +106,7 @@ def test_what_the_updates_said_survives_them(tmp_path: Path) -> None:
     assert before.last == update_without_files(19)
     assert dict(before.counts)["read"] == 38
     assert dict(before.counts)["rejected"] == 19
-    assert [(number, file.path) for number, file in history.loaded_before()] == [
+    assert [(number, file.position) for number, file in history.loaded_before()] == [
         (number, f"/in/{number}.csv") for number in range(1, 20)
     ]
     assert [record.number for _, record in again.records()] == list(range(20, 41))

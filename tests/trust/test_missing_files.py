@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from freshtide.core.arrivals import ArrivalState
 from freshtide.core.errors import FreshtideError
-from freshtide.core.files import FileState
 from freshtide.observe import explain
 from freshtide.world import OsDisk, StrPath
 from tests.warehouse.shop import Shop
@@ -23,7 +23,7 @@ def values(shop: Shop, table: str) -> list[Any]:
 
 def away(shop: Shop) -> list[str]:
     (feed,) = shop.warehouse.status().feeds
-    return [Path(file.path).name for file in feed.troubled if file.state is FileState.AWAY]
+    return [Path(file.position).name for file in feed.troubled if file.state is ArrivalState.AWAY]
 
 
 def paused_with_three_files(shop: Shop, **settings: Any) -> Path:
@@ -157,10 +157,10 @@ def two_tables_of_a_feed(shop: Shop, **settings: Any) -> Path:
 
 def test_a_file_that_one_table_has_loaded_is_retried_for_the_others_only(shop: Shop) -> None:
     path = two_tables_of_a_feed(shop)
-    files = shop.warehouse.workbench.catalog.files
+    files = shop.warehouse.workbench.catalog.arrivals
     known = files.by_path("a_feed", str(path))
     assert known is not None
-    files.set_state(known.id, FileState.QUARANTINED, "Spark could not read it for b")
+    files.set_state(known.id, ArrivalState.QUARANTINED, "Spark could not read it for b")
     shop.warehouse.retry_file(str(path))
     shop.warehouse.resume("b")
     shop.load()

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from freshtide.core.arrivals import ArrivalState
 from freshtide.core.feeds import Column
-from freshtide.core.files import FileState
 from freshtide.spark import SparkSession
 from tests.warehouse.shop import EVENTS, START, Shop, stamp, touch
 
@@ -32,8 +32,8 @@ def reasons(shop: Shop, table: str = "t") -> list[str]:
 
 
 def troubled(shop: Shop) -> dict[str, str]:
-    held = shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED)
-    return {Path(file.path).name: file.reason or "" for file in held}
+    held = shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED)
+    return {Path(file.position).name: file.reason or "" for file in held}
 
 
 @pytest.mark.parametrize("said", ["", "TBLPROPERTIES ('update_key'='k')"])
@@ -216,7 +216,7 @@ def test_a_catalog_with_columns_that_differ_by_case_alone_opens(shop: Shop, capl
     shop.drop("f", "1.json", json.dumps({"ts": stamp(1), "Extra": 1}) + "\n")
     shop.load()
     bad = [Column(name=name, type="string") for name in ("extra", "V", "")]
-    shop.warehouse.workbench.catalog.files.add_columns("f", bad)
+    shop.warehouse.workbench.catalog.arrivals.add_columns("f", bad)
     later = shop.again()
     evolving(later)
     later.drop("f", "2.json", json.dumps({"ts": stamp(2), "Extra": 2}) + "\n")

@@ -18,7 +18,7 @@ from freshtide.catalog import Catalog
 from freshtide.cli.app import main
 from freshtide.cli.output import _SafeConsole, visible
 from freshtide.cli.reports import _cell
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 from freshtide.project import create_starter, load_project
 from freshtide.runs import Places
 from tests.catalog.arrivals import a_file
@@ -70,8 +70,8 @@ def test_names_do_not_steer_the_terminal(wrong: Path, called: Call) -> None:
 def test_a_name_of_a_file_is_one_line(shop: Path, called: Call) -> None:
     forged = "x.csv\n● all is well\r.csv"
     catalog = Catalog.open(Places(load_project(shop)).catalog_url)
-    file = replace(a_file(forged), state=FileState.QUARANTINED, reason="It cannot be read.")
-    catalog.files.register(replace(file, feed="orders_feed"), [])
+    file = replace(a_file(forged), state=ArrivalState.QUARANTINED, reason="It cannot be read.")
+    catalog.arrivals.register(replace(file, feed="orders_feed"), [])
     catalog.close()
     done = called("feeds", at=shop)
     assert r"x.csv\n● all is well\r.csv is quarantined" in done.stdout

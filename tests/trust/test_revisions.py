@@ -21,7 +21,7 @@ def revise(sales: StoredTable) -> None:
     assert snapshot.record is not None
     at = micros(START + 2)
     rows = pa.table({"ts": pa.array([at], pa.timestamp("us", "UTC")), "k": ["late"], "v": pa.array([100], pa.int32())})
-    record = replace(snapshot.record, number=snapshot.number + 1, files=(), revised_from=at)
+    record = replace(snapshot.record, number=snapshot.number + 1, arrivals=(), revised_from=at)
     files = tuple(sales.write(rows, number=record.number))
     sales.commit(Change(record=record, at=START, schema=snapshot.schema, add=files))
 

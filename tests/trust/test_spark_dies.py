@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 from freshtide.spark import SparkSession
 from tests.trust.runs import running
 from tests.warehouse.shop import Shop, stamp
@@ -56,7 +56,7 @@ def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away
             shop.drop("f", f"{number}.json", f'{{"ts": "{stamp(number)}", "v": {number}}}\n')
         run.wait_for(lambda: shop.freshness("v") == 5 and _uses_all_of_its_folders(spark))
     assert sorted(row["v"] for row in shop.rows("t")) == [1, 2, 3, 4, 5]
-    assert shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED) == []
+    assert shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED) == []
     shop.check()
     shop.warehouse.close()
 

@@ -28,7 +28,7 @@ def windows(shop: Shop, key: str = "a") -> dict[int, tuple[int, int]]:
 
 
 def pending(shop: Shop) -> list[str]:
-    return [Path(file.path).name for file in shop.warehouse.workbench.catalog.files.pending("quotes")]
+    return [Path(file.position).name for file in shop.warehouse.workbench.catalog.arrivals.pending("quotes")]
 
 
 def assert_accounted(shop: Shop) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 from tests.warehouse.shop import Shop
 
 fastavro = pytest.importorskip("fastavro")
@@ -38,8 +38,8 @@ def row(second: int | None, key: str | None = "x", value: Any = 1, **more: Any) 
     return {"ts": None if second is None else at(second), "k": key, "v": value, **more}
 
 
-def quarantined(shop: Shop) -> list[FeedFile]:
-    return shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED)
+def quarantined(shop: Shop) -> list[Arrival]:
+    return shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED)
 
 
 def test_avro_files_become_rows_whatever_they_are_packed_with(shop: Shop) -> None:
@@ -165,7 +165,7 @@ def test_a_file_that_is_no_whole_avro_file_is_quarantined_and_the_others_load(
     shop.drop("a", "good.avro", as_avro([row(1)]))
     shop.load()
     (held,) = quarantined(shop)
-    assert held.path.endswith("bad.avro")
+    assert held.position.endswith("bad.avro")
     assert words in (held.reason or "")
     assert len(shop.rows("a")) == 1
 

@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_read_is_put_aside_and_the_others_go_through_the_f
     shop.load()
     assert keyed(shop, "sales") == keys_in_files(shop) == {"x" * 1000: 1}
     (held,) = shop.warehouse.status().feeds[0].troubled
-    assert held.path.endswith("bad.parquet")
+    assert held.position.endswith("bad.parquet")
 
 
 _DIE = """

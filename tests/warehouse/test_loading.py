@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from freshtide.core.arrivals import ArrivalState
 from freshtide.core.errors import FreshtideError
-from freshtide.core.files import FileState
 from tests.warehouse.shop import EVENTS, Shop, stamp
 
 
@@ -123,8 +123,8 @@ def test_a_known_name_with_other_content_is_refused_and_the_table_untouched(shop
     shop.load()
     assert shop.bag("a") == {(moment(1), "x", 10): 1}
     (refused,) = shop.warehouse.status().feeds[0].troubled
-    assert refused.state is FileState.REFUSED
-    assert "1.csv" in refused.path
+    assert refused.state is ArrivalState.REFUSED
+    assert "1.csv" in refused.position
 
 
 def test_a_file_with_a_header_and_no_rows_is_progress(shop: Shop) -> None:
@@ -256,7 +256,7 @@ def test_a_torn_gzip_file_is_quarantined_and_taken_up_again_once_mended(shop: Sh
     shop.load()
     assert shop.bag("a") == {(moment(2), "y", 2): 1}
     (held,) = shop.warehouse.status().feeds[0].troubled
-    assert held.state is FileState.QUARANTINED
+    assert held.state is ArrivalState.QUARANTINED
     assert held.reason
     path.write_bytes(whole)
     assert "ready" in shop.warehouse.retry_file(str(path))
@@ -291,7 +291,7 @@ def test_a_parquet_file_with_broken_pages_is_quarantined_and_the_others_load(sho
     shop.load()
     assert shop.bag("a") == {(moment(5), "x" * 1000, 7): 1}
     (held,) = shop.warehouse.status().feeds[0].troubled
-    assert held.path.endswith("bad.parquet")
+    assert held.position.endswith("bad.parquet")
 
 
 def test_an_added_column_is_an_error_by_default_and_a_new_column_with_evolve(shop: Shop) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 from tests.warehouse.shop import Shop
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -39,8 +39,8 @@ def as_orc(rows: pa.Table, **how: Any) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def quarantined(shop: Shop) -> list[FeedFile]:
-    return shop.warehouse.workbench.catalog.files.in_state(FileState.QUARANTINED)
+def quarantined(shop: Shop) -> list[Arrival]:
+    return shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED)
 
 
 def test_orc_files_become_rows_whatever_they_are_packed_with(shop: Shop) -> None:
@@ -146,7 +146,7 @@ def test_a_file_that_is_no_whole_orc_file_is_quarantined_and_the_others_load(
     shop.drop("a", "good.orc", as_orc(table([(1, "x", 1)])))
     shop.load()
     (held,) = quarantined(shop)
-    assert held.path.endswith("bad.orc")
+    assert held.position.endswith("bad.orc")
     assert words in (held.reason or "")
     assert len(shop.rows("a")) == 1
 

@@ -5,8 +5,8 @@ answered without reading logs, and so that other processes can look on and ask f
 here, and nothing here decides what is updated next.
 """
 
+from freshtide.catalog.arrivals import ArrivalLedger
 from freshtide.catalog.catalog import Catalog
-from freshtide.catalog.files import FileLedger
 from freshtide.catalog.latest import LatestStreamRow, LatestStreams
 from freshtide.catalog.leases import Holder, RunLease, RunLock, WarehouseBusyError, lease_folder
 from freshtide.catalog.outages import OutageLog
@@ -16,8 +16,8 @@ from freshtide.catalog.updates import UpdateLog, UpdateRow, UpdateStatus
 from freshtide.catalog.urls import folder_of, hide_secrets, parse_url, url_within, without_password
 
 __all__ = [
+    "ArrivalLedger",
     "Catalog",
-    "FileLedger",
     "Holder",
     "LatestStreamRow",
     "LatestStreams",

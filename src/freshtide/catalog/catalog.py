@@ -12,8 +12,8 @@ from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, fals
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from freshtide import crashpoints
+from freshtide.catalog.arrivals import ArrivalLedger
 from freshtide.catalog.faults import FeedFaults
-from freshtide.catalog.files import FileLedger
 from freshtide.catalog.groups import GroupCosts
 from freshtide.catalog.latest import LatestStreams
 from freshtide.catalog.leases.database import CatalogSeat
@@ -25,8 +25,8 @@ from freshtide.catalog.tables import TableRow, TableStates
 from freshtide.catalog.updates import UpdateLog
 from freshtide.catalog.upgrades import bring_up_to_date
 from freshtide.catalog.urls import parse_url, with_patience
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import FreshtideError, SurroundingsError
-from freshtide.core.files import FeedFile
 
 # How long processes that use the same SQLite file wait for each other.
 _PATIENCE = 30.0
@@ -75,7 +75,7 @@ class Catalog:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.seat = CatalogSeat(engine)
-        self.files = FileLedger(engine)
+        self.arrivals = ArrivalLedger(engine)
         self.faults = FeedFaults(engine)
         self.outages = OutageLog(engine)
         self.tables = TableStates(engine)
@@ -104,11 +104,11 @@ class Catalog:
         missing = parsed.get_backend_name() == "sqlite" and parsed.database and not Path(parsed.database).exists()
         return cls.open("sqlite://" if missing else url)
 
-    def book_update(self, row: TableRow, update_id: int, *, files: Iterable[FeedFile], rows: int, at: float) -> None:
+    def book_update(self, row: TableRow, update_id: int, *, files: Iterable[Arrival], rows: int, at: float) -> None:
         """Write down a committed update: the table's progress, the files it loaded and the update itself, at once."""
-        contents = {file.id: file.sha256 for file in files}
+        contents = {file.id: file.digest for file in files}
         with self._engine.begin() as connection:
-            self.files.mark_loaded(row.name, contents, row.number, contents=contents, within=connection)
+            self.arrivals.mark_loaded(row.name, contents, row.number, contents=contents, within=connection)
             self.tables.advance(row, within=connection)
             crashpoints.reach("booking")
             self.updates.finish(update_id, at=at, freshness=row.freshness, rows=rows, within=connection)
@@ -125,7 +125,7 @@ class Catalog:
 
     def last_sign_of_life(self) -> float | None:
         """When a run last wrote something down, as far as can be told."""
-        signs = (self.files.last_arrival(), self.updates.last_moment())
+        signs = (self.arrivals.last_arrival(), self.updates.last_moment())
         return max((sign for sign in signs if sign is not None), default=None)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Engine, Select, delete, func, null, select, update
 
 from freshtide.catalog.schema import files, loads, outages, requests, updates
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 
 # Updates are kept for explanations, curves and promises: for so long, and so many.
 _HISTORY = 7 * 86_400.0
@@ -43,7 +43,7 @@ def _full_records(before: float) -> Select[int]:
     pending = select(loads.c.file_id).where(loads.c.file_id == files.c.id, loads.c.number.is_(None)).exists()
     more = files.c.columns.is_not(null()) | files.c.reason.is_not(None)
     return select(files.c.id).where(
-        files.c.arrived_at < before, files.c.state.in_((FileState.READY, FileState.PUNCTUATION)), more, ~pending
+        files.c.arrived_at < before, files.c.state.in_((ArrivalState.READY, ArrivalState.PUNCTUATION)), more, ~pending
     )
 
 

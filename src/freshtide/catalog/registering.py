@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
 from freshtide.catalog.rows import values_of
 from freshtide.catalog.schema import files, loads, refusals
-from freshtide.core.files import LOADABLE, FeedFile
+from freshtide.core.arrivals import LOADABLE, Arrival
 
 # Databases limit how many values a statement may name.
 _PORTION = 1_000
@@ -21,23 +21,23 @@ def portions(values: Sequence[ValueT]) -> Iterator[Sequence[ValueT]]:
     return (values[start : start + _PORTION] for start in range(0, len(values), _PORTION))
 
 
-def write_arrivals(connection: Connection, arrivals: Sequence[tuple[FeedFile, tuple[str, ...]]]) -> list[FeedFile]:
+def write_arrivals(connection: Connection, arrivals: Sequence[tuple[Arrival, tuple[str, ...]]]) -> list[Arrival]:
     """Remember files, each with the tables that are to load it; they come back with their ids.
 
     A path that is known keeps its id and its moment of arrival: what was promised by then decides whether its rows are
     late. What tables have loaded stays loaded, and is told apart from the new content if that is another.
     """
     known = _known(connection, [file for file, _ in arrivals])
-    new = [file for file, _ in arrivals if (file.feed, file.path) not in known]
+    new = [file for file, _ in arrivals if (file.feed, file.position) not in known]
     ids: dict[tuple[str, str], int] = {}
     if new:
         insertion = insert(files).returning(files.c.id, sort_by_parameter_order=True)
         inserted = connection.scalars(insertion, [values_of(file, files) for file in new]).all()
-        ids = {(file.feed, file.path): number for file, number in zip(new, inserted, strict=True)}
+        ids = {(file.feed, file.position): number for file, number in zip(new, inserted, strict=True)}
     registered = [
-        replace(file, id=ids[file.feed, file.path])
-        if (file.feed, file.path) in ids
-        else _write_over(connection, known[file.feed, file.path], file)
+        replace(file, id=ids[file.feed, file.position])
+        if (file.feed, file.position) in ids
+        else _write_over(connection, known[file.feed, file.position], file)
         for file, _ in arrivals
     ]
     _make_pending(connection, [(file, tables) for file, (_, tables) in zip(registered, arrivals, strict=True)])
@@ -65,11 +65,11 @@ def note_other_contents(connection: Connection, table: str, contents: Mapping[in
                 connection.execute(update(loads).where(*own).values(sha256=contents[row.id]))
 
 
-def _known(connection: Connection, arrived: Sequence[FeedFile]) -> dict[tuple[str, str], RowMapping]:
+def _known(connection: Connection, arrived: Sequence[Arrival]) -> dict[tuple[str, str], RowMapping]:
     """The records of the paths that were there before, by feed and path."""
     found: dict[tuple[str, str], RowMapping] = {}
     for feed in dict.fromkeys(file.feed for file in arrived):
-        for some in portions([file.path for file in arrived if file.feed == feed]):
+        for some in portions([file.position for file in arrived if file.feed == feed]):
             query = select(files.c.id, files.c.path, files.c.sha256, files.c.arrived_at).where(
                 files.c.feed == feed, files.c.path.in_(some)
             )
@@ -77,7 +77,7 @@ def _known(connection: Connection, arrived: Sequence[FeedFile]) -> dict[tuple[st
     return found
 
 
-def _write_over(connection: Connection, known: RowMapping, file: FeedFile) -> FeedFile:
+def _write_over(connection: Connection, known: RowMapping, file: Arrival) -> Arrival:
     """Whatever was refused under the name of a file lies there no longer, or is taken now.
 
     A file that comes with its id was seen again, and is what it was: what became of it meanwhile stays.
@@ -85,15 +85,15 @@ def _write_over(connection: Connection, known: RowMapping, file: FeedFile) -> Fe
     values = {"size": file.size, "modified_ns": file.modified_ns} if file.id else values_of(file, files)
     file = replace(file, id=known["id"], arrived_at=known["arrived_at"])
     connection.execute(update(files).where(files.c.id == file.id).values({**values, "arrived_at": file.arrived_at}))
-    connection.execute(delete(refusals).where(refusals.c.feed == file.feed, refusals.c.path == file.path))
-    if file.sha256 != known["sha256"]:
+    connection.execute(delete(refusals).where(refusals.c.feed == file.feed, refusals.c.path == file.position))
+    if file.digest != known["sha256"]:
         loaded = (loads.c.file_id == file.id, loads.c.number.is_not(None))
         connection.execute(update(loads).where(*loaded, loads.c.sha256.is_(None)).values(sha256=known["sha256"]))
-        connection.execute(update(loads).where(*loaded, loads.c.sha256 == file.sha256).values(sha256=None))
+        connection.execute(update(loads).where(*loaded, loads.c.sha256 == file.digest).values(sha256=None))
     return file
 
 
-def _make_pending(connection: Connection, registered: Sequence[tuple[FeedFile, tuple[str, ...]]]) -> None:
+def _make_pending(connection: Connection, registered: Sequence[tuple[Arrival, tuple[str, ...]]]) -> None:
     """Let tables wait for the files that they do not know yet."""
     loadable = [(file, tables) for file, tables in registered if file.state in LOADABLE]
     known: set[tuple[str, int]] = set()

@@ -1,4 +1,4 @@
-"""Rows of the catalog's tables: several writes as one, and files as rows and back."""
+"""Rows of the catalog's tables: several writes as one, and arrivals as rows and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, RowMapping, Table
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 
 
 @contextmanager
@@ -21,16 +21,22 @@ def transaction(engine: Engine, joined: Connection | None = None) -> Iterator[Co
         yield connection
 
 
-def values_of(file: FeedFile, table: Table) -> dict[str, Any]:
-    """A file in the columns of a table, without the number that the table gives it."""
-    values = {name: getattr(file, name) for name in FeedFile.__slots__ if name != "id" and name in table.c}
-    if "columns" in values and file.columns is not None:
-        values["columns"] = list(file.columns)
+_COLUMNS = {"position": "path", "digest": "sha256"}
+"""What is called otherwise in the tables."""
+_FIELDS = {column: field for field, column in _COLUMNS.items()}
+
+
+def values_of(arrival: Arrival, table: Table) -> dict[str, Any]:
+    """An arrival in the columns of a table, without the number that the table gives it."""
+    named = {_COLUMNS.get(field, field): field for field in Arrival.__slots__ if field != "id"}
+    values = {column: getattr(arrival, field) for column, field in named.items() if column in table.c}
+    if "columns" in values and arrival.columns is not None:
+        values["columns"] = list(arrival.columns)
     return values
 
 
-def file_of(row: RowMapping) -> FeedFile:
-    values = {**row, "state": FileState(row.get("state", FileState.REFUSED))}
+def arrival_of(row: RowMapping) -> Arrival:
+    values = {_FIELDS.get(column, column): value for column, value in row.items()}
     if values.get("columns") is not None:
         values["columns"] = tuple(values["columns"])
-    return FeedFile(**values)
+    return Arrival(**{**values, "state": ArrivalState(row.get("state", ArrivalState.REFUSED))})

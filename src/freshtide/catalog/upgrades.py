@@ -9,9 +9,9 @@ from sqlalchemy.engine.reflection import Inspector
 from sqlalchemy.schema import CreateColumn, CreateIndex
 
 from freshtide.catalog.refusals import Refusals
-from freshtide.catalog.rows import file_of
+from freshtide.catalog.rows import arrival_of
 from freshtide.catalog.schema import files, loads, metadata
-from freshtide.core.files import FileState
+from freshtide.core.arrivals import ArrivalState
 
 # Any number will do that no other program takes for a lock on the same database.
 _LOCK = 0x46726573687469
@@ -70,11 +70,11 @@ def _wait_for_turn(connection: Connection) -> None:
 
 def _keep_one_record_per_path(connection: Connection) -> None:
     """Earlier versions kept refused content as files of their own, and two runs at once could register a file twice."""
-    refused = select(files).where(files.c.state == FileState.REFUSED).order_by(files.c.id)
+    refused = select(files).where(files.c.state == ArrivalState.REFUSED).order_by(files.c.id)
     Refusals(connection.engine).put(
-        [file_of(row) for row in connection.execute(refused).mappings().all()], within=connection
+        [arrival_of(row) for row in connection.execute(refused).mappings().all()], within=connection
     )
-    connection.execute(delete(files).where(files.c.state == FileState.REFUSED))
+    connection.execute(delete(files).where(files.c.state == ArrivalState.REFUSED))
     first = func.min(files.c.id)
     doubled = select(files.c.feed, files.c.path, first).group_by(files.c.feed, files.c.path).having(func.count() > 1)
     for feed, path, kept in connection.execute(doubled).all():

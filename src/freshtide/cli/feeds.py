@@ -14,8 +14,8 @@ from freshtide.catalog import RequestKind, RunLock
 from freshtide.cli.controlling import ask
 from freshtide.cli.output import JsonOption, console, duration, on_one_line, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_at
+from freshtide.core.arrivals import LOADABLE, ArrivalState
 from freshtide.core.errors import RunFailedError, UsageError, suggestion
-from freshtide.core.files import LOADABLE, FileState
 from freshtide.core.instants import format_instant
 from freshtide.feeds import CHANGED, PUT_ASIDE
 from freshtide.observe import FeedHealth, FeedReport, HealthState, feed_healths, outage_story, warehouse_status
@@ -31,10 +31,10 @@ _COLOURS = {
 
 # Beside those that can be loaded.
 _COUNTED = {
-    "Away": FileState.AWAY,
-    "Duplicates": FileState.DUPLICATE,
-    "Refused": FileState.REFUSED,
-    "Quarantined": FileState.QUARANTINED,
+    "Away": ArrivalState.AWAY,
+    "Duplicates": ArrivalState.DUPLICATE,
+    "Refused": ArrivalState.REFUSED,
+    "Quarantined": ArrivalState.QUARANTINED,
 }
 
 app = typer.Typer(help="Show the feeds and what is wrong with their files.", invoke_without_command=True)
@@ -80,7 +80,7 @@ def feeds(context: typer.Context, project: ProjectOption = HERE, as_json: JsonOp
         for fault in report.faults:
             console.print(f"[yellow]●[/yellow] {escape(fault)}", soft_wrap=True)
         for file in report.troubled:
-            console.print(f"[yellow]●[/yellow] {escape(on_one_line(file.path))} is {file.state}", soft_wrap=True)
+            console.print(f"[yellow]●[/yellow] {escape(on_one_line(file.position))} is {file.state}", soft_wrap=True)
             console.print(f"  [dim]{escape(file.reason or '')}[/dim]", soft_wrap=True)
     for health in healths.values():
         for sentence in _health_story(health, now, run_going_on=going_on):
@@ -113,14 +113,14 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Take up quarantined or skipped files again, after they or the feed's declaration have been mended."""
-    states = PUT_ASIDE if files else (FileState.QUARANTINED,)
+    states = PUT_ASIDE if files else (ArrivalState.QUARANTINED,)
     _ask_for_each(project, RequestKind.RETRY, files or [], states, feed=feed, as_json=as_json)
 
 
 @app.command()
 def skip(files: FilesArgument, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """Go on without files that are away; `retry` takes them up again."""
-    _ask_for_each(project, RequestKind.SKIP, files, (FileState.AWAY,), as_json=as_json)
+    _ask_for_each(project, RequestKind.SKIP, files, (ArrivalState.AWAY,), as_json=as_json)
 
 
 @app.command()
@@ -133,7 +133,7 @@ def _ask_for_each(
     project: Path,
     kind: RequestKind,
     files: Sequence[str],
-    states: Sequence[FileState],
+    states: Sequence[ArrivalState],
     *,
     feed: str | None = None,
     as_json: bool,
@@ -142,7 +142,7 @@ def _ask_for_each(
     with looking_at(project) as (declared, catalog):
         if feed is not None and feed not in declared.feeds:
             raise UsageError(f"There is no feed '{feed}'.", way_out=suggestion(feed, declared.feeds))
-        known = dict.fromkeys(file.path for file in catalog.files.in_state(*states, feed=feed))
+        known = dict.fromkeys(file.position for file in catalog.arrivals.in_state(*states, feed=feed))
     chosen = [path for path in known if not files or any(f"/{path}".endswith(f"/{name}") for name in files)]
     named = " or ".join(states)
     if files and not chosen:

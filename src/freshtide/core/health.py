@@ -17,7 +17,7 @@ from freshtide.core.instants import format_instant, micros, seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class ArrivalTimes:
     """A data file as Definition 1 has it: when it came and how it is stamped."""
 
     at: float
@@ -103,7 +103,7 @@ class Outage:
         return (now if self.ended_at is None else self.ended_at) - self.silent_since
 
 
-def health_at(rhythm: Rhythm, arrivals: Iterable[Arrival], now: float) -> Verdict:
+def health_at(rhythm: Rhythm, arrivals: Iterable[ArrivalTimes], now: float) -> Verdict:
     """Definition 2: healthy with one file that came in `[now - period - jitter, now]`, on time and stamped in time.
 
     Where there is none, the file that came last tells what is wrong.
@@ -128,7 +128,7 @@ def outage_at(rhythm: Rhythm, silent_since: float, now: float) -> Outage | None:
     return Outage(silent_since=silent_since, began_at=silent_since + rhythm.longest_silence)
 
 
-def _complaint(rhythm: Rhythm, arrival: Arrival) -> Verdict:
+def _complaint(rhythm: Rhythm, arrival: ArrivalTimes) -> Verdict:
     """What a file did not keep to, if anything."""
     off = rhythm.off_time(arrival.at)
     if off:

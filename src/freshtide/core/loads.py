@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 
+from freshtide.core.arrivals import DATA, Arrival, ArrivalState
 from freshtide.core.feeds import Feed
-from freshtide.core.files import DATA, FeedFile, FileState
 from freshtide.core.instants import micros
 
 
@@ -22,7 +22,7 @@ from freshtide.core.instants import micros
 class LoadItem:
     """A file to load. Its rows stamped up to `late_upto` are late; None: none can be."""
 
-    file: FeedFile
+    arrival: Arrival
     late_upto: int | None
 
 
@@ -31,16 +31,16 @@ class LoadPlan:
     """An update of a base table: the files in order, and where it takes the table."""
 
     items: tuple[LoadItem, ...]
-    punctuation: tuple[FeedFile, ...]
+    punctuation: tuple[Arrival, ...]
     freshness: int | None
     safe: int | None
     is_cut: bool = False
     """Whether more is due than it takes at once."""
 
     @property
-    def files(self) -> tuple[FeedFile, ...]:
+    def arrivals(self) -> tuple[Arrival, ...]:
         """All that the load takes in, punctuation included."""
-        return tuple(item.file for item in self.items) + self.punctuation
+        return tuple(item.arrival for item in self.items) + self.punctuation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Promise:
     punctuation: float | None
 
 
-def latest_allowed(feed: Feed, file: FeedFile) -> int | None:
+def latest_allowed(feed: Feed, file: Arrival) -> int | None:
     """The newest time that a row of the file may bear: it was not written long after it arrived. None: any.
 
     It hangs on the file alone, so that a row is judged alike in whatever company and however often it is loaded.
@@ -61,7 +61,7 @@ def latest_allowed(feed: Feed, file: FeedFile) -> int | None:
 
 def plan_load(
     feed: Feed,
-    pending: Iterable[FeedFile],
+    pending: Iterable[Arrival],
     *,
     upto: float | None,
     freshness: int | None,
@@ -77,12 +77,12 @@ def plan_load(
     loaded that arrived after them, by id, with what had been promised when they arrived.
     """
     pending = in_order(pending)
-    there = list(takewhile(lambda file: file.state is not FileState.AWAY, due(pending, upto)))
+    there = list(takewhile(lambda file: file.state is not ArrivalState.AWAY, due(pending, upto)))
     data = there[:most]
     taken = {file.id for file in data}
     left_out = (file.id for file in pending if file.state in DATA and file.id not in taken)
     first_left_out = min(left_out, default=None)
-    marks = [file for file in pending if file.state is FileState.PUNCTUATION]
+    marks = [file for file in pending if file.state is ArrivalState.PUNCTUATION]
     punctuation = tuple(mark for mark in marks if first_left_out is None or mark.id < first_left_out)
     lateness = _lateness(feed)
     items = []
@@ -90,7 +90,7 @@ def plan_load(
         promised = _latest([safe, *(_stamp(mark) for mark in marks if mark.id < file.id)])
         if held_up and file.id in held_up:
             promised = _earliest(promised, _promised(held_up[file.id], lateness))
-        items.append(LoadItem(file=file, late_upto=promised if _can_be_late(feed) else None))
+        items.append(LoadItem(arrival=file, late_upto=promised if _can_be_late(feed) else None))
         if file.timestamp is not None:
             freshness = _latest([freshness, _stamp(file)])
             if lateness is not None and freshness is not None:
@@ -105,12 +105,12 @@ def plan_load(
     )
 
 
-def in_order(files: Iterable[FeedFile]) -> list[FeedFile]:
+def in_order(files: Iterable[Arrival]) -> list[Arrival]:
     """Files in the order in which they are loaded."""
-    return sorted(files, key=lambda file: (file.timestamp is not None, _stamp(file), file.path))
+    return sorted(files, key=lambda file: (file.timestamp is not None, _stamp(file), file.position))
 
 
-def due(files: Iterable[FeedFile], upto: float | None) -> list[FeedFile]:
+def due(files: Iterable[Arrival], upto: float | None) -> list[Arrival]:
     """Those with rows that are stamped up to a moment."""
     return [file for file in files if file.state in DATA and _is_due(file, upto)]
 
@@ -132,11 +132,11 @@ def _lateness(feed: Feed) -> int | None:
     return None if feed.is_punctuated else 0
 
 
-def _is_due(file: FeedFile, upto: float | None) -> bool:
+def _is_due(file: Arrival, upto: float | None) -> bool:
     return upto is None or file.timestamp is None or _stamp(file) <= micros(upto)
 
 
-def _stamp(file: FeedFile) -> int:
+def _stamp(file: Arrival) -> int:
     return micros(file.timestamp or 0.0)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column
-from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadPlan
 from freshtide.core.sides import sides
 from freshtide.core.tables import Table
@@ -52,7 +52,7 @@ class TakeIn:
     """Let the rows of files wait for a latest table."""
 
     table: Table
-    files: tuple[FeedFile, ...]
+    files: tuple[Arrival, ...]
     extra: tuple[Column, ...] = ()
 
     @property
@@ -69,7 +69,7 @@ class Merge:
     """Bring what waits longest for a latest table into it; in a rebuild what these files alone give."""
 
     table: Table
-    files: tuple[FeedFile, ...] = ()
+    files: tuple[Arrival, ...] = ()
     extra: tuple[Column, ...] = ()
     rebuild: bool = False
 

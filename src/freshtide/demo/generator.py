@@ -13,7 +13,7 @@ from freshtide.demo.streams import STREAMS, Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class DueFile:
     """A file that is due: it arrives at the end of its span."""
 
     stream: Stream
@@ -33,7 +33,7 @@ class Generator:
         self._network = Network.built(seed=seed, start=self._start)
         self._written = {stream.feed: 0 for stream in STREAMS}
 
-    def due(self, now: float, *, cut: Set[str] = frozenset()) -> list[Arrival]:
+    def due(self, now: float, *, cut: Set[str] = frozenset()) -> list[DueFile]:
         """The files that arrive up to now and have not been written, in the order of their arrival.
 
         Those of feeds that are cut off stay where they are, and arrive when they no longer are.
@@ -44,7 +44,7 @@ class Generator:
                 continue
             index = self._written[stream.feed]
             while (span := stream.span(index, self._start)).end <= millis(now):
-                found.append(Arrival(stream=stream, span=span))
+                found.append(DueFile(stream=stream, span=span))
                 index += 1
         return sorted(found, key=lambda arrival: (arrival.span.end, arrival.stream.feed))
 
@@ -52,7 +52,7 @@ class Generator:
         """Write all files that are due; where they are."""
         return [self._write(arrival) for arrival in self.due(now, cut=cut)]
 
-    def _write(self, arrival: Arrival) -> Path:
+    def _write(self, arrival: DueFile) -> Path:
         stream, span = arrival.stream, arrival.span
         rng = self._network.rng(f"{stream.feed}/{span.index}")
         content = stream.content(self._network, span, rng)

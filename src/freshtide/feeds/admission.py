@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Protocol
 
+from freshtide.core.arrivals import LOADABLE, Arrival, ArrivalState
 from freshtide.core.feeds import Duplicates, Feed
-from freshtide.core.files import LOADABLE, FeedFile, FileState
 from freshtide.feeds.columnfaults import RETRY
 from freshtide.feeds.errors import (
     NotQuarantinedError,
@@ -24,14 +24,14 @@ from freshtide.feeds.watching import SettledFile
 from freshtide.world import Disk, OsDisk
 
 Findings = Inspection | UnreadableFileError
-PUT_ASIDE = (FileState.QUARANTINED, FileState.SKIPPED)
+PUT_ASIDE = (ArrivalState.QUARANTINED, ArrivalState.SKIPPED)
 """What waits for the user to take it up again."""
 
 
 class Ledger(Protocol):
     """What is remembered of the files that arrived before."""
 
-    def by_paths(self, feed: str, paths: Sequence[str]) -> Mapping[str, FeedFile]:
+    def by_paths(self, feed: str, paths: Sequence[str]) -> Mapping[str, Arrival]:
         """The newest record of each path that was not refused; unknown paths are left out."""
         ...
 
@@ -44,12 +44,12 @@ class Ledger(Protocol):
         ...
 
 
-def admit(feed: Feed, settled: SettledFile, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile | None:
+def admit(feed: Feed, settled: SettledFile, ledger: Ledger, now: float, *, disk: Disk | None = None) -> Arrival | None:
     """Inspect a file and judge it; None where there is nothing to register."""
     return judge(feed, settled, examine(feed, settled, disk), ledger, now)
 
 
-def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
+def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> Arrival:
     """Judge a file that was put aside again, even if only the feed's declaration has changed since."""
     known = ledger.by_paths(feed.name, [path]).get(path)
     if known is None or known.state not in PUT_ASIDE:
@@ -60,7 +60,7 @@ def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | Non
         )
     settled = _as_it_lies(feed, path, disk or OsDisk(), now)
     found = examine(feed, settled, disk)
-    if found.sha256 != known.sha256 and ledger.loaded_paths(feed.name, [path]):
+    if found.sha256 != known.digest and ledger.loaded_paths(feed.name, [path]):
         raise OtherContentError(
             f"{path} has other content than some tables have loaded from it.",
             way_out=f"`freshtide feeds accept {path}` lets the new content take the place of the old everywhere.",
@@ -68,13 +68,13 @@ def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | Non
     return _judge_as_new(feed, settled, found, ledger, now)
 
 
-def judge_again(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
+def judge_again(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> Arrival:
     """Judge a file as if it had just arrived."""
     settled = _as_it_lies(feed, path, disk or OsDisk(), now)
     return _judge_as_new(feed, settled, examine(feed, settled, disk), ledger, now)
 
 
-def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> FeedFile:
+def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | None = None) -> Arrival:
     """Take a file as it is now, whatever was registered under its name, because the user says so."""
     settled = _as_it_lies(feed, path, disk or OsDisk(), now)
     if settled.is_punctuation:
@@ -85,10 +85,10 @@ def accept(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | No
     if isinstance(found, UnreadableFileError):
         raise found
     known = ledger.by_paths(feed.name, [path]).get(path)
-    if known is not None and known.sha256 == found.sha256 and known.state in LOADABLE:
+    if known is not None and known.digest == found.sha256 and known.state in LOADABLE:
         return _seen_again(known, settled)
     judged = _judge_as_new(feed, settled, found, ledger, now)
-    if judged.state is not FileState.READY:
+    if judged.state is not ArrivalState.READY:
         reason = (judged.reason or "").replace(RETRY, f"`freshtide feeds accept {path}`")
         raise OtherContentError(f"{path} cannot be taken as it is now. {reason}")
     return judged
@@ -119,44 +119,44 @@ def examine(feed: Feed, settled: SettledFile, disk: Disk | None = None) -> Findi
         return error
 
 
-def judge(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now: float) -> FeedFile | None:
+def judge(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now: float) -> Arrival | None:
     """The verdict, from what was found in the file and what is known: no I/O."""
     if isinstance(found, VanishedFileError):
         return None
     known = ledger.by_paths(feed.name, [settled.path]).get(settled.path)
-    if known is not None and known.sha256 == found.sha256 and found.sha256:
+    if known is not None and known.digest == found.sha256 and found.sha256:
         # Touched, put back as it was, or seen again after a restart: it is what it was.
         return _seen_again(known, settled)
     if known is not None and _stays_as_it_was(known, ledger):
-        return _file(feed, settled, found, FileState.REFUSED, now=now, reason=_changed_in_place(settled))
+        return _file(feed, settled, found, ArrivalState.REFUSED, now=now, reason=_changed_in_place(settled))
     return _judge_as_new(feed, settled, found, ledger, now)
 
 
-def _seen_again(known: FeedFile, settled: SettledFile) -> FeedFile:
+def _seen_again(known: Arrival, settled: SettledFile) -> Arrival:
     """The record of a file that is what it was, with its id: that tells that nothing is new but its time."""
     return replace(known, size=settled.size, modified_ns=settled.modified_ns)
 
 
-def _stays_as_it_was(known: FeedFile, ledger: Ledger) -> bool:
+def _stays_as_it_was(known: Arrival, ledger: Ledger) -> bool:
     """Whether new content under a known name would be at odds with what was registered, and loaded, before."""
-    is_put_aside = known.state is FileState.QUARANTINED
-    return not is_put_aside or bool(ledger.loaded_paths(known.feed, [known.path]))
+    is_put_aside = known.state is ArrivalState.QUARANTINED
+    return not is_put_aside or bool(ledger.loaded_paths(known.feed, [known.position]))
 
 
-def _judge_as_new(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now: float) -> FeedFile:
+def _judge_as_new(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now: float) -> Arrival:
     if isinstance(found, UnreadableFileError):
-        return _file(feed, settled, found, FileState.QUARANTINED, now=now, reason=found.reason)
+        return _file(feed, settled, found, ArrivalState.QUARANTINED, now=now, reason=found.reason)
     if settled.is_punctuation:
-        return _file(feed, settled, found, FileState.PUNCTUATION, now=now)
+        return _file(feed, settled, found, ArrivalState.PUNCTUATION, now=now)
     fault = None if found.columns is None else format_of(feed).column_fault(feed, found.columns)
     if fault is not None:
-        return _file(feed, settled, found, FileState.QUARANTINED, now=now, reason=fault)
+        return _file(feed, settled, found, ArrivalState.QUARANTINED, now=now, reason=fault)
     # A file without rows is the producer saying "nothing happened": each counts, alike as they are.
     alike = ledger.contents(feed.name, [found.sha256]).get(found.sha256, set())
     if feed.folder.duplicates is Duplicates.SKIP and found.has_rows and alike - {settled.path}:
         reason = "The same content has arrived before under another name."
-        return _file(feed, settled, found, FileState.DUPLICATE, now=now, reason=reason)
-    return _file(feed, settled, found, FileState.READY, now=now)
+        return _file(feed, settled, found, ArrivalState.DUPLICATE, now=now, reason=reason)
+    return _file(feed, settled, found, ArrivalState.READY, now=now)
 
 
 def _changed_in_place(settled: SettledFile) -> str:
@@ -172,16 +172,16 @@ def _file(
     feed: Feed,
     settled: SettledFile,
     found: Findings,
-    state: FileState,
+    state: ArrivalState,
     *,
     now: float,
     reason: str | None = None,
-) -> FeedFile:
+) -> Arrival:
     inspected = found if isinstance(found, Inspection) else None
-    return FeedFile(
+    return Arrival(
         feed=feed.name,
-        path=settled.path,
-        sha256=found.sha256,
+        position=settled.path,
+        digest=found.sha256,
         size=settled.size,
         modified_ns=settled.modified_ns,
         arrived_at=now,

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.errors import Problem, SurroundingsError
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FeedFile, FileState
 from freshtide.feeds.admission import Findings, Ledger, judge
 from freshtide.feeds.errors import UnreachableFileError, UnreadableFileError, VanishedFileError
 from freshtide.feeds.inspection import check_feed
@@ -88,11 +88,11 @@ class FeedSet:
             if watched.reading is not None:
                 watched.reading.give_up()
 
-    def poll(self, now: float, *, steady: float | None = None) -> list[FeedFile]:
+    def poll(self, now: float, *, steady: float | None = None) -> list[Arrival]:
         """The files of all feeds to register, in the order they are to count as having arrived in."""
         return sorted((file for found in self.poll_each(now, steady=steady) for file in found), key=_arrival_order)
 
-    def poll_each(self, now: float, *, steady: float | None = None) -> Iterator[list[FeedFile]]:
+    def poll_each(self, now: float, *, steady: float | None = None) -> Iterator[list[Arrival]]:
         """The files to register, feed by feed, so that the first are loaded while the last are looked at.
 
         What takes long to read is read on another thread and handed out by a later poll.
@@ -100,7 +100,7 @@ class FeedSet:
         that lay there beside it must not be taken for late. `steady` is the same moment by a clock that nobody sets.
         """
         for watched in self._watched:
-            found: list[FeedFile] = []
+            found: list[Arrival] = []
             try:
                 found = self._poll_one(watched, now, now if steady is None else steady)
                 watched.fault = None
@@ -114,7 +114,7 @@ class FeedSet:
             if found:
                 yield sorted(found, key=_arrival_order)
 
-    def _poll_one(self, watched: _Watched, now: float, steady: float) -> list[FeedFile]:
+    def _poll_one(self, watched: _Watched, now: float, steady: float) -> list[Arrival]:
         feed = watched.feed
         for settled, found in self._read(watched, now, steady):
             if isinstance(found, VanishedFileError):
@@ -155,11 +155,11 @@ class _Batch:
     def __init__(self, ledger: Ledger, feed: Feed, examined: list[Examined]) -> None:
         self._known = ledger.by_paths(feed.name, [settled.path for settled, _ in examined])
         self._contents = dict(ledger.contents(feed.name, [found.sha256 for _, found in examined if found.sha256]))
-        quarantined = [path for path, file in self._known.items() if file.state is FileState.QUARANTINED]
+        quarantined = [path for path, file in self._known.items() if file.state is ArrivalState.QUARANTINED]
         self._loaded = ledger.loaded_paths(feed.name, quarantined)
-        self.files: list[FeedFile] = []
+        self.files: list[Arrival] = []
 
-    def by_paths(self, _feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
+    def by_paths(self, _feed: str, paths: Sequence[str]) -> dict[str, Arrival]:
         return {path: self._known[path] for path in paths if path in self._known}
 
     def contents(self, _feed: str, hashes: Sequence[str]) -> dict[str, set[str]]:
@@ -168,18 +168,18 @@ class _Batch:
     def loaded_paths(self, _feed: str, paths: Sequence[str]) -> set[str]:
         return self._loaded.intersection(paths)
 
-    def add(self, file: FeedFile | None) -> None:
+    def add(self, file: Arrival | None) -> None:
         if file is None:
             return
         self.files.append(file)
-        if file.state is FileState.READY and file.rows:
-            self._contents.setdefault(file.sha256, set()).add(file.path)
+        if file.state is ArrivalState.READY and file.rows:
+            self._contents.setdefault(file.digest, set()).add(file.position)
 
 
-def _timestamp(found: Findings | FeedFile) -> float:
+def _timestamp(found: Findings | Arrival) -> float:
     timestamp = None if isinstance(found, UnreadableFileError) else found.timestamp
     return -math.inf if timestamp is None else timestamp
 
 
-def _arrival_order(file: FeedFile) -> tuple[bool, float, str]:
-    return file.state is FileState.PUNCTUATION, _timestamp(file), file.path
+def _arrival_order(file: Arrival) -> tuple[bool, float, str]:
+    return file.state is ArrivalState.PUNCTUATION, _timestamp(file), file.position

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FeedFile
 from freshtide.feeds.content import Content, LatestTime, Wanted
 from freshtide.feeds.errors import UnreadableFileError, VanishedFileError
 from freshtide.feeds.limits import limits_of
@@ -31,10 +31,10 @@ def read_text(
     return replace(content, unpacked=raw.unpacked)
 
 
-def holds(what: Callable[[Feed, RawFile], bool], feed: Feed, file: FeedFile) -> bool:
+def holds(what: Callable[[Feed, RawFile], bool], feed: Feed, file: Arrival) -> bool:
     """Whether something is found in a file; False where it cannot be read any more, as whoever reads it will find."""
     try:
-        with RawFile(file.path) as raw:
+        with RawFile(file.position) as raw:
             return what(feed, raw)
     except (UnreadableFileError, VanishedFileError):
         return False

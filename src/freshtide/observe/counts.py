@@ -66,7 +66,7 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
         table = project.graph[name]
         if table.feed is None or not project.feeds[table.feed].brings_files:
             continue  # Single rows are counted by nobody before they are taken in.
-        files, arrived = catalog.files.expected_rows(name)
+        files, arrived = catalog.arrivals.expected_rows(name)
         counted = rows[name].counts if name in rows else {}
         said = {part: counted.get(part, 0) for part in ("loaded", "rejected", "late", "waiting", "diverted", "read")}
         held = {

@@ -137,13 +137,13 @@ def _feed_story(project: Project, catalog: Catalog, report: TableReport, now: fl
     if not feed.brings_files:
         return told
     if report.pending:
-        oldest = min(file.arrived_at for file in catalog.files.pending(report.name))
+        oldest = min(file.arrived_at for file in catalog.arrivals.pending(report.name))
         return [
             *told,
             f"{report.pending} file{'s' if report.pending > 1 else ''} of '{feed_name}' wait to be loaded, "
             f"the oldest for {format_duration(now - oldest)}.",
         ]
-    latest = catalog.files.latest_timestamp(feed_name)
+    latest = catalog.arrivals.latest_timestamp(feed_name)
     if latest is None:
         return [*told, f"No file has arrived in '{feed_name}' yet ({feed.folder.path})."]
     every = f" It should bring one every {format_duration(feed.rhythm.period)}." if feed.rhythm.period else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from freshtide.catalog import Catalog
 from freshtide.core.durations import format_duration
-from freshtide.core.health import Ailment, Arrival, Outage, health_at
+from freshtide.core.health import Ailment, ArrivalTimes, Outage, health_at
 from freshtide.core.instants import format_instant
 from freshtide.project import Project
 from freshtide.runs import FILES_LOOKED_AT, FeedRhythm, rhythm_from
@@ -77,7 +77,7 @@ def feed_healths(
     over = catalog.outages.last_ended()
     found = {}
     for name in project.feeds if feeds is None else feeds:
-        arrivals = catalog.files.arrivals(name, FILES_LOOKED_AT)
+        arrivals = catalog.arrivals.times(name, FILES_LOOKED_AT)
         told = FeedHealth(
             feed=name,
             rhythm=rhythm_from(project.feeds[name], arrivals, poll=project.settings.poll),
@@ -113,7 +113,7 @@ def outage_story(feed: str, outage: Outage, now: float) -> str:
     return f"Feed '{feed}' had an outage from {since} to {until} ({long}); then {ended}."
 
 
-def _judged(told: FeedHealth, arrivals: Sequence[Arrival], now: float, *, run_going_on: bool) -> FeedHealth:
+def _judged(told: FeedHealth, arrivals: Sequence[ArrivalTimes], now: float, *, run_going_on: bool) -> FeedHealth:
     if not run_going_on:
         return replace(told, reason="no run is going on, so nobody watches it")
     if told.rhythm is None:

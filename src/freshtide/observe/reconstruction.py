@@ -52,8 +52,8 @@ def _arrivals(project: Project, catalog: Catalog) -> Iterator[tuple[float, DataA
             yield stream.pending_since, DataArrived(table=project.graph.units.of(name), timestamp=stamp)
     for table in project.graph.values():
         if table.is_base:
-            for file in catalog.files.pending(table.name):
-                timestamp = catalog.files.announced(file.timestamp, file.feed)
+            for file in catalog.arrivals.pending(table.name):
+                timestamp = catalog.arrivals.announced(file.timestamp, file.feed)
                 yield file.arrived_at, DataArrived(table=project.graph.units.of(table.name), timestamp=timestamp)
 
 

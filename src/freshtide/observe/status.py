@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freshtide.catalog import Catalog, LatestStreamRow, UpdateRow
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.cuts import Cuts
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.health import Outage
 from freshtide.core.instants import format_instant, micros
@@ -19,7 +19,7 @@ from freshtide.project import Project
 from freshtide.runs import Places, Trouble, read_trouble
 from freshtide.world import OsDisk
 
-_TROUBLE = (FileState.QUARANTINED, FileState.REFUSED, FileState.AWAY)
+_TROUBLE = (ArrivalState.QUARANTINED, ArrivalState.REFUSED, ArrivalState.AWAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class FeedReport:
     name: str
     files: dict[str, int]
     latest_timestamp: float | None
-    troubled: tuple[FeedFile, ...] = ()
+    troubled: tuple[Arrival, ...] = ()
     faults: tuple[str, ...] = ()
     """What kept the last run from looking at it."""
     outage: Outage | None = None
@@ -94,7 +94,7 @@ class FeedReport:
 
     def as_json(self) -> dict[str, Any]:
         latest = None if self.latest_timestamp is None else format_instant(self.latest_timestamp)
-        troubled = [{"path": f.path, "state": str(f.state), "reason": f.reason} for f in self.troubled]
+        troubled = [{"path": f.position, "state": str(f.state), "reason": f.reason} for f in self.troubled]
         return {
             "name": self.name,
             "files": self.files,
@@ -154,11 +154,11 @@ def warehouse_status(
     rows = catalog.tables.all()
     freshness = {name: row.freshness for name, row in rows.items()}
     safe = {name: row.safe for name, row in rows.items()}
-    pending = catalog.files.pending_counts()
+    pending = catalog.arrivals.pending_counts()
     running = {update.table: update for update in catalog.updates.running()}
     outages = catalog.outages.going_on() if run_going_on else {}
     streams = catalog.streams.all()
-    awaited = catalog.files.awaited()
+    awaited = catalog.arrivals.awaited()
     cuts = Cuts(project.graph)
     reports = []
     for name in select if select is not None else tuple(project.graph):
@@ -201,7 +201,7 @@ def warehouse_status(
 def pending_since(table: str, stream: LatestStreamRow | None, catalog: Catalog) -> float | None:
     """Since when an update has been pending for an update table, in its queue or in a file that is still to be read."""
     taken_in = stream.taken_in if stream is not None and stream.taken_in is not None else 0
-    moments = [file.arrived_at for file in catalog.files.pending(table) if file.id > taken_in]
+    moments = [file.arrived_at for file in catalog.arrivals.pending(table) if file.id > taken_in]
     if stream is not None and stream.pending_since is not None:
         moments.append(stream.pending_since)
     return min(moments, default=None)
@@ -242,20 +242,22 @@ def _track(update: UpdateRow | None) -> int | None:
     return None if update is None else update.track
 
 
-def _once(files: Iterable[FeedFile]) -> tuple[FeedFile, ...]:
+def _once(files: Iterable[Arrival]) -> tuple[Arrival, ...]:
     """One record per path: what was refused tells more than that the old content is put aside for it."""
-    return tuple({file.path: file for file in sorted(files, key=lambda file: file.state is FileState.REFUSED)}.values())
+    return tuple(
+        {file.position: file for file in sorted(files, key=lambda file: file.state is ArrivalState.REFUSED)}.values()
+    )
 
 
 def _feeds(project: Project, catalog: Catalog, outages: Mapping[str, Outage]) -> tuple[FeedReport, ...]:
-    counts = catalog.files.counts()
-    troubled = catalog.files.in_state(*_TROUBLE)
+    counts = catalog.arrivals.counts()
+    troubled = catalog.arrivals.in_state(*_TROUBLE)
     faults = catalog.faults.all()
     return tuple(
         FeedReport(
             name=name,
             files=counts.get(name, {}),
-            latest_timestamp=catalog.files.latest_timestamp(name),
+            latest_timestamp=catalog.arrivals.latest_timestamp(name),
             troubled=_once(file for file in troubled if file.feed == name),
             faults=faults.get(name, ()),
             outage=outages.get(name),

@@ -130,7 +130,7 @@ class _Run:
 
     def _had_caught_up(self, table: Table, at: float, freshness: float) -> bool:
         if table.feed is not None:
-            newest = self._catalog.files.latest_timestamp(table.feed, arrived_by=at)
+            newest = self._catalog.arrivals.latest_timestamp(table.feed, arrived_by=at)
             return newest is None or freshness >= newest
         edges = []
         for source in table.sources:

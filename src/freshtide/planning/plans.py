@@ -11,10 +11,10 @@ from enum import StrEnum
 from typing import Any
 
 from freshtide.catalog import Catalog, TableRow
+from freshtide.core.arrivals import ArrivalState
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Table
 from freshtide.feeds import FolderWatcher, SettledFile
@@ -172,7 +172,7 @@ def _unseen(project: Project, catalog: Catalog, now: float) -> tuple[dict[str, d
         if not feed.brings_files:
             found[feed.name] = {}
             continue
-        watcher = FolderWatcher(feed, project.root, known=catalog.files.known_paths(feed.name))
+        watcher = FolderWatcher(feed, project.root, known=catalog.arrivals.known_paths(feed.name))
         found[feed.name] = {file.path: file.size for file in _settled(watcher, feed, now)}
         faults += [problem.message for problem in watcher.problems]
     return found, tuple(faults)
@@ -187,9 +187,11 @@ def _settled(watcher: FolderWatcher, feed: Feed, now: float) -> list[SettledFile
 def _waiting(table: Table, is_known: bool, catalog: Catalog, unseen: Mapping[str, int]) -> Waiting:
     # A table that no run has seen yet loads what its feed has brought before.
     registered = (
-        catalog.files.pending(table.name) if is_known else catalog.files.in_state(FileState.READY, feed=table.feed)
+        catalog.arrivals.pending(table.name)
+        if is_known
+        else catalog.arrivals.in_state(ArrivalState.READY, feed=table.feed)
     )
-    data = [file for file in registered if file.state is FileState.READY]
+    data = [file for file in registered if file.state is ArrivalState.READY]
     return Waiting(
         registered=len(data),
         unseen=len(unseen),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from freshtide.catalog import Catalog, RequestKind, RunLock
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import RunFailedError
-from freshtide.core.files import FeedFile
 from freshtide.project import Project
 from freshtide.requests.handling import RequestHandler
 from freshtide.runs import Places, require_rebuildable
@@ -67,8 +67,8 @@ def _is_run(project: Project) -> bool:
 
 
 def _handler_at_rest(project: Project, catalog: Catalog, at: float) -> RequestHandler:
-    def register(files: list[FeedFile]) -> None:
+    def register(files: list[Arrival]) -> None:
         readers = {file.feed: tuple(table.name for table in project.graph.for_feed(file.feed)) for file in files}
-        catalog.files.register_all([(file, readers[file.feed]) for file in files])
+        catalog.arrivals.register_all([(file, readers[file.feed]) for file in files])
 
     return RequestHandler(project.feeds, project.graph, catalog, register=register, clock=lambda: at)

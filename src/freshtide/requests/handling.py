@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from freshtide.catalog import Catalog, RequestKind
+from freshtide.core.arrivals import Arrival
 from freshtide.core.events import Event, RebuildRequested, TablePaused, TableResumed
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import accept_everywhere, released_duplicates, retry_everywhere, skip_everywhere, verdicts
 from freshtide.runs import pending_announcements, require_files, require_rebuildable
@@ -35,7 +35,7 @@ class RequestHandler:
         graph: TableGraph,
         catalog: Catalog,
         *,
-        register: Callable[[list[FeedFile]], None],
+        register: Callable[[list[Arrival]], None],
         clock: Callable[[], float],
         disk: Disk | None = None,
     ) -> None:
@@ -76,22 +76,22 @@ class RequestHandler:
         """Have a table computed anew, and what depends on it."""
         require_rebuildable(self._catalog.tables.get(table))
         if self._graph[table].is_base:
-            require_files(self._disk, self._graph[table], self._catalog.files.loaded(table))
+            require_files(self._disk, self._graph[table], self._catalog.arrivals.loaded(table))
         return Answer(message=f"'{table}' is rebuilt.", events=self._rebuilds_of([table]), rebuilds=(table,))
 
     def _retry(self, path: str) -> Answer:
         """Take up a file that was put aside."""
-        again = retry_everywhere(path, self._feeds, self._catalog.files, self._clock(), disk=self._disk)
+        again = retry_everywhere(path, self._feeds, self._catalog.arrivals, self._clock(), disk=self._disk)
         self._register(again)
         return Answer(message=verdicts(again))
 
     def _skip(self, path: str) -> Answer:
         """Go on without a file that is away."""
-        skipped = skip_everywhere(path, self._catalog.files)
+        skipped = skip_everywhere(path, self._catalog.arrivals)
         events: list[Event] = []
         for file in skipped:
-            self._catalog.files.set_state(file.id, file.state, file.reason)
-        self._register(released_duplicates(self._feeds, self._catalog.files, self._clock(), disk=self._disk))
+            self._catalog.arrivals.set_state(file.id, file.state, file.reason)
+        self._register(released_duplicates(self._feeds, self._catalog.arrivals, self._clock(), disk=self._disk))
         for file in skipped:
             for unit in self._graph.units.of_all(table.name for table in self._graph.for_feed(file.feed)):
                 tables = [self._graph[table] for table in self._graph.units[unit]]
@@ -103,13 +103,13 @@ class RequestHandler:
 
         Tables have to be rebuilt for it that have loaded the old content, or may be just about to.
         """
-        accepted = accept_everywhere(path, self._feeds, self._catalog.files, self._clock(), disk=self._disk)
+        accepted = accept_everywhere(path, self._feeds, self._catalog.arrivals, self._clock(), disk=self._disk)
         readers = [table for file in accepted for table in self._graph.for_feed(file.feed)]
         for table in readers:
-            others = [file for file in self._catalog.files.loaded(table.name) if file.path != path]
+            others = [file for file in self._catalog.arrivals.loaded(table.name) if file.position != path]
             require_files(self._disk, table, others)
         self._register(accepted)
-        outdated = self._catalog.files.outdated_tables()
+        outdated = self._catalog.arrivals.outdated_tables()
         outdated |= {update.table for update in self._catalog.updates.running()}
         found = [table.name for table in readers if table.name in outdated]
         rows = self._catalog.tables.all()

@@ -14,9 +14,9 @@ def pending_announcements(unit: str, tables: Iterable[Table], catalog: Catalog) 
     tables = list(tables)
     if any(table.is_latest for table in tables):
         return [
-            DataArrived(table=unit, timestamp=catalog.files.announced(file.timestamp, file.feed), at=file.arrived_at)
+            DataArrived(table=unit, timestamp=catalog.arrivals.announced(file.timestamp, file.feed), at=file.arrived_at)
             for table in tables
-            for file in catalog.files.pending(table.name)
+            for file in catalog.arrivals.pending(table.name)
         ]
     stamps = {stamp for table in tables for stamp in _pending(table, catalog, None)}
     return [DataArrived(table=unit, timestamp=timestamp) for timestamp in sorted(stamps)]
@@ -31,4 +31,7 @@ def leftover_announcements(unit: str, table: Table, catalog: Catalog, upto: floa
 def _pending(table: Table, catalog: Catalog, upto: float | None) -> set[float]:
     if table.feed is None:
         return set()
-    return {catalog.files.announced(stamp, table.feed) for stamp in catalog.files.pending_stamps(table.name, upto=upto)}
+    return {
+        catalog.arrivals.announced(stamp, table.feed)
+        for stamp in catalog.arrivals.pending_stamps(table.name, upto=upto)
+    }

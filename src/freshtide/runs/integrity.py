@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from freshtide.catalog import Catalog
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.errors import FreshtideError, SurroundingsError
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.tables import Table
 from freshtide.world import Disk, sha256_of
 
@@ -15,8 +15,8 @@ CHANGED_BEFORE_LOADING = (
     "It was changed after it had settled, before it was loaded. `freshtide feeds accept` takes it as it is now."
 )
 _REASONS = {
-    FileState.AWAY: "Its tables wait for it and load it when it is back. `freshtide feeds skip` goes on without it.",
-    FileState.QUARANTINED: CHANGED_BEFORE_LOADING,
+    ArrivalState.AWAY: "Its tables wait for it and load it when it is back. `freshtide feeds skip` goes on without it.",
+    ArrivalState.QUARANTINED: CHANGED_BEFORE_LOADING,
 }
 
 
@@ -34,41 +34,41 @@ class MissingFilesError(FreshtideError):
     """Files that a rebuild needs are gone, or hold something else by now."""
 
 
-def look_at(disk: Disk, files: Sequence[FeedFile], catalog: Catalog) -> list[FeedFile] | None:
+def look_at(disk: Disk, files: Sequence[Arrival], catalog: Catalog) -> list[Arrival] | None:
     """The files as they stand now: those that are not there are away, those that were away and are back are ready.
 
     None if some have changed since they were registered: these are quarantined, and there are others to look at.
     What a punctuation promises was read when it arrived: it need not be there any longer.
     """
     found = [
-        file if file.state is FileState.PUNCTUATION else replace(file, state=_standing(disk, file)) for file in files
+        file if file.state is ArrivalState.PUNCTUATION else replace(file, state=_standing(disk, file)) for file in files
     ]
-    for state in (FileState.READY, FileState.AWAY, FileState.QUARANTINED):
+    for state in (ArrivalState.READY, ArrivalState.AWAY, ArrivalState.QUARANTINED):
         changed = [now.id for before, now in zip(files, found, strict=True) if now.state is state is not before.state]
-        catalog.files.note_standing(changed, state, _REASONS.get(state))
-    return None if any(file.state is FileState.QUARANTINED for file in found) else found
+        catalog.arrivals.note_standing(changed, state, _REASONS.get(state))
+    return None if any(file.state is ArrivalState.QUARANTINED for file in found) else found
 
 
-def to_rebuild_from(disk: Disk, table: Table, catalog: Catalog) -> list[FeedFile]:
+def to_rebuild_from(disk: Disk, table: Table, catalog: Catalog) -> list[Arrival]:
     """The files that a table has loaded, all of them there and with the content that is registered.
 
     Whatever has become of a file since in the eyes of another table, it is part of this one.
     """
     files = [
-        file if file.state is FileState.PUNCTUATION else replace(file, state=FileState.READY)
-        for file in catalog.files.loaded(table.name)
+        file if file.state is ArrivalState.PUNCTUATION else replace(file, state=ArrivalState.READY)
+        for file in catalog.arrivals.loaded(table.name)
     ]
     require_files(disk, table, files, thoroughly=True)
     return files
 
 
-def require_files(disk: Disk, table: Table, files: Iterable[FeedFile], *, thoroughly: bool = False) -> None:
+def require_files(disk: Disk, table: Table, files: Iterable[Arrival], *, thoroughly: bool = False) -> None:
     """All files that a table is to be rebuilt from must be there as they were registered."""
-    data = [file for file in files if file.state is not FileState.PUNCTUATION]
-    standing = {file.path: _standing(disk, file, thoroughly=thoroughly) for file in data}
-    lost = [path for path, state in standing.items() if state is not FileState.READY]
+    data = [file for file in files if file.state is not ArrivalState.PUNCTUATION]
+    standing = {file.position: _standing(disk, file, thoroughly=thoroughly) for file in data}
+    lost = [path for path, state in standing.items() if state is not ArrivalState.READY]
     if lost:
-        away = standing[lost[0]] is FileState.AWAY
+        away = standing[lost[0]] is ArrivalState.AWAY
         accept = f"`freshtide feeds accept {lost[0]}` takes the content that it has now."
         raise MissingFilesError(
             f"'{table.name}' cannot be rebuilt: {len(lost)} of its files are away or have changed since they were "
@@ -77,17 +77,17 @@ def require_files(disk: Disk, table: Table, files: Iterable[FeedFile], *, thorou
         )
 
 
-def _standing(disk: Disk, file: FeedFile, *, thoroughly: bool = False) -> FileState:
+def _standing(disk: Disk, file: Arrival, *, thoroughly: bool = False) -> ArrivalState:
     """Ready if the file is what it was when it arrived, away, or quarantined because it holds something else.
 
     A file of the same size and time is taken for the same, unless it is to be looked at thoroughly.
     """
     try:
-        found = disk.look(file.path)
+        found = disk.look(file.position)
         looks_alike = (found.st_size, found.st_mtime_ns) == (file.size, file.modified_ns)
-        is_intact = (looks_alike and not thoroughly) or sha256_of(disk, file.path) == file.sha256
+        is_intact = (looks_alike and not thoroughly) or sha256_of(disk, file.position) == file.digest
     except (FileNotFoundError, NotADirectoryError):
-        return FileState.AWAY
+        return ArrivalState.AWAY
     except OSError as error:
-        raise OutOfReachError(file.path, error) from error
-    return FileState.READY if is_intact else FileState.QUARANTINED
+        raise OutOfReachError(file.position, error) from error
+    return ArrivalState.READY if is_intact else ArrivalState.QUARANTINED

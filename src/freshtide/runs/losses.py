@@ -109,7 +109,7 @@ class LossFinder:
         landed = snapshot.number if snapshot else 0
         flow = None if table.flow is None else self._project.flows[table.flow]
         written = [self._noted(name, "sources", table.name) for name in (() if flow is None else _written(flow))]
-        missing = max([self._catalog.files.last_load(table.name), *written]) - landed
+        missing = max([self._catalog.arrivals.last_load(table.name), *written]) - landed
         return f"its last updates, {missing} of them" if missing > 0 else None
 
     def _lost_runs(self, stored: str, table: Table, snapshot: Snapshot | None) -> str | None:

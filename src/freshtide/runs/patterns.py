@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from freshtide.catalog import Catalog
 from freshtide.core.feeds import Feed
-from freshtide.core.health import Arrival
+from freshtide.core.health import ArrivalTimes
 from freshtide.scheduling import ASSUMED_PERIOD
 
 FILES_LOOKED_AT = 500
@@ -68,8 +68,8 @@ class ArrivalPattern:
 
 def arrival_pattern(feed: Feed, catalog: Catalog, *, poll: float) -> ArrivalPattern:
     """What the catalog remembers of the feed, or what the feed declares where there is too little of it."""
-    files = catalog.files.latest(feed.name, FILES_LOOKED_AT)
-    watched = deliveries(Arrival(at=file.arrived_at, timestamp=file.timestamp) for file in files)
+    files = catalog.arrivals.latest(feed.name, FILES_LOOKED_AT)
+    watched = deliveries(ArrivalTimes(at=file.arrived_at, timestamp=file.timestamp) for file in files)
     gaps, delays = [delivery.gap for delivery in watched], [delivery.delay for delivery in watched]
     newest = max((file.timestamp for file in files if file.timestamp is not None), default=None)
     if len(gaps) < _FEWEST_FILES:
@@ -80,7 +80,7 @@ def arrival_pattern(feed: Feed, catalog: Catalog, *, poll: float) -> ArrivalPatt
     return ArrivalPattern(gaps=usual(gaps) if steady is None else (steady,), delays=usual(delays), newest=newest)
 
 
-def deliveries(arrivals: Iterable[Arrival]) -> list[Delivery]:
+def deliveries(arrivals: Iterable[ArrivalTimes]) -> list[Delivery]:
     """The files by time stamp, one for each, without what piled up while nothing ran.
 
     That came all at once and says nothing about how the feed delivers. The oldest of it is left in: seen by itself it

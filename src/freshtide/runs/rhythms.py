@@ -15,7 +15,7 @@ from typing import Any
 
 from freshtide.catalog import Catalog
 from freshtide.core.feeds import Feed
-from freshtide.core.health import Arrival, Rhythm
+from freshtide.core.health import ArrivalTimes, Rhythm
 from freshtide.core.instants import format_instant, micros, seconds
 from freshtide.runs.patterns import FILES_LOOKED_AT, Delivery, deliveries, steady_period, usual
 
@@ -62,10 +62,10 @@ def rhythm_of(feed: Feed, catalog: Catalog, *, poll: float) -> FeedRhythm | None
     """How the feed delivers; None where its period is neither declared nor can be learnt, or it brings no files."""
     if not feed.brings_files:
         return None
-    return rhythm_from(feed, catalog.files.arrivals(feed.name, FILES_LOOKED_AT), poll=poll)
+    return rhythm_from(feed, catalog.arrivals.times(feed.name, FILES_LOOKED_AT), poll=poll)
 
 
-def rhythm_from(feed: Feed, arrivals: Iterable[Arrival], *, poll: float) -> FeedRhythm | None:
+def rhythm_from(feed: Feed, arrivals: Iterable[ArrivalTimes], *, poll: float) -> FeedRhythm | None:
     """The same from arrivals that are at hand."""
     watched = deliveries(arrivals)
     period, period_by = _period(feed, watched)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.world import Disk, OsDisk
 
 
@@ -18,9 +18,9 @@ class Absences:
         self._awaited: dict[str, str] = {}
         """By table the path of the first file that is away: as long as it is, nothing can go on."""
 
-    def note(self, table: str, files: Iterable[FeedFile]) -> None:
+    def note(self, table: str, files: Iterable[Arrival]) -> None:
         """Remember what a table has to wait for, if anything, of the files that it is to load next."""
-        away = next((file.path for file in files if file.state is FileState.AWAY), None)
+        away = next((file.position for file in files if file.state is ArrivalState.AWAY), None)
         with self._lock:
             if away is None:
                 self._awaited.pop(table, None)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from freshtide.catalog import Catalog, Request
+from freshtide.core.arrivals import LOADABLE, Arrival, ArrivalState
 from freshtide.core.errors import SurroundingsError
 from freshtide.core.events import DataArrived, Event
-from freshtide.core.files import LOADABLE, FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import FeedSet
 from freshtide.runs import pending_announcements
@@ -42,7 +42,7 @@ class ArrivalWatcher:
         surroundings: Surroundings,
         absences: Absences,
         more_faults: Callable[[], Mapping[str, tuple[str, ...]]],
-        released: Callable[[float], list[FeedFile]],
+        released: Callable[[float], list[Arrival]],
         poll: float,
         clock: Clock,
         threads: Threads,
@@ -58,7 +58,7 @@ class ArrivalWatcher:
         self._on_request = on_request
         self._outages = outages
         self._surroundings = surroundings
-        self._found: list[FeedFile] = []
+        self._found: list[Arrival] = []
         """What is still to be registered: the feeds do not find it again."""
         self._is_unsure = False
         """Whether some of that may have been registered all the same, before the catalog's answer was lost."""
@@ -170,31 +170,31 @@ class ArrivalWatcher:
             some = self._found[:_REGISTER_AT_ONCE]
             there = self._registered_before(some) if self._is_unsure else []
             self._announce(there)
-            paths = {(file.feed, file.path) for file in there}
-            self.register([file for file in some if (file.feed, file.path) not in paths])
+            paths = {(file.feed, file.position) for file in there}
+            self.register([file for file in some if (file.feed, file.position) not in paths])
             del self._found[: len(some)]
         self._is_unsure = False
 
-    def _registered_before(self, found: list[FeedFile]) -> list[FeedFile]:
+    def _registered_before(self, found: list[Arrival]) -> list[Arrival]:
         """Those that the catalog has, as it has them."""
         there = []
         for feed in {file.feed for file in found}:
-            sought = {file.path: file for file in found if file.feed == feed}
-            known = self._catalog.files.by_paths(feed, list(sought))
+            sought = {file.position: file for file in found if file.feed == feed}
+            known = self._catalog.arrivals.by_paths(feed, list(sought))
             there += [file for path, file in known.items() if replace(file, id=0) == replace(sought[path], id=0)]
         return there
 
-    def register(self, found: list[FeedFile]) -> None:
+    def register(self, found: list[Arrival]) -> None:
         """Write arrivals into the catalog, then announce those that can be loaded and are news."""
         readers = {file.feed: self._readers(file.feed) for file in found}
-        registered = self._catalog.files.register_all([(file, readers[file.feed]) for file in found])
+        registered = self._catalog.arrivals.register_all([(file, readers[file.feed]) for file in found])
         known = {file.id for file in found}
-        self._announce([file for file in registered if file.id not in known or file.state is FileState.REFUSED])
+        self._announce([file for file in registered if file.id not in known or file.state is ArrivalState.REFUSED])
 
-    def _announce(self, registered: list[FeedFile]) -> None:
+    def _announce(self, registered: list[Arrival]) -> None:
         for file in registered:
             if file.state in LOADABLE:
-                timestamp = self._catalog.files.announced(file.timestamp, file.feed)
+                timestamp = self._catalog.arrivals.announced(file.timestamp, file.feed)
                 for unit in self._graph.units.of_all(self._readers(file.feed)):
                     self._events.put(DataArrived(table=unit, timestamp=timestamp))
         self._outages.arrived(registered)

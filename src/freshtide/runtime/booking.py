@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from freshtide.catalog import Catalog, LatestStreamRow, TableRow
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.errors import FreshtideError
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import seconds
 from freshtide.core.tables import Table
-from freshtide.storage import LoadedFile, Store, UpdateKind, UpdateRecord
+from freshtide.storage import LoadedArrival, Store, UpdateKind, UpdateRecord
 
 
 class GoneBackError(FreshtideError):
@@ -73,7 +73,7 @@ def caught_up(
             _standing_at(row, before.last, before.version), counts=dict(before.counts), updates=before.updates
         )
     for version, record in history.oldest_first(after=row.version):
-        book.loaded(record.files, record.number)
+        book.loaded(record.arrivals, record.number)
         row = after_update(row, record, version)
     return row
 
@@ -104,26 +104,26 @@ class _Booking:
     catalog: Catalog
     now: float
 
-    def loaded(self, files: Iterable[LoadedFile], number: int) -> None:
+    def loaded(self, files: Iterable[LoadedArrival], number: int) -> None:
         if self.table.feed is None:
             return
-        contents = {self._id(self.table.feed, file): file.sha256 for file in files}
-        self.catalog.files.mark_loaded(self.table.name, contents, number, contents=contents)
+        contents = {self._id(self.table.feed, file): file.digest for file in files}
+        self.catalog.arrivals.mark_loaded(self.table.name, contents, number, contents=contents)
 
-    def _id(self, feed: str, file: LoadedFile) -> int:
+    def _id(self, feed: str, file: LoadedArrival) -> int:
         """The catalog's id of a file that a commit names; a file it has forgotten is remembered again."""
-        known = self.catalog.files.by_path(feed, file.path)
+        known = self.catalog.arrivals.by_path(feed, file.position)
         if known is not None:
             return known.id
-        remembered = FeedFile(
+        remembered = Arrival(
             feed=feed,
-            path=file.path,
-            sha256=file.sha256,
+            position=file.position,
+            digest=file.digest,
             size=-1,
             modified_ns=-1,
             arrived_at=self.now,
-            state=FileState.PUNCTUATION if file.punctuation else FileState.READY,
+            state=ArrivalState.PUNCTUATION if file.punctuation else ArrivalState.READY,
             timestamp=file.timestamp,
             rows=file.rows,
         )
-        return self.catalog.files.register(remembered, [table.name for table in self.graph.for_feed(feed)]).id
+        return self.catalog.arrivals.register(remembered, [table.name for table in self.graph.for_feed(feed)]).id

@@ -116,7 +116,7 @@ class Engine:
             surroundings=surroundings,
             absences=absences,
             more_faults=lambda: self._single_rows.faults,
-            released=partial(released_duplicates, feeds, catalog.files, disk=disk),
+            released=partial(released_duplicates, feeds, catalog.arrivals, disk=disk),
             poll=poll,
             clock=clock,
             threads=threads,
@@ -314,7 +314,7 @@ class Engine:
             for event in pending_announcements(unit, [self._graph[table] for table in tables], self._catalog):
                 self._events.put(event)
         # A content was accepted, and the run ended before all tables had it.
-        outdated = self._catalog.files.outdated_tables()
+        outdated = self._catalog.arrivals.outdated_tables()
         for unit in self._graph.units.of_all(table for table in self._graph if table in outdated):
             self._events.put(RebuildRequested(table=unit))
 

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column
-from freshtide.core.files import FeedFile
 from freshtide.core.steps import ComputedStep, Step, Tidy
 from freshtide.spark import LatestStreams, SharedScans
 from freshtide.storage import Prepared, Store, Tidying, UpdateRecord, land
@@ -25,13 +25,13 @@ class Outcome:
     version: int
     rows: int
     """Rows in the table after it."""
-    files: tuple[FeedFile, ...] = ()
+    files: tuple[Arrival, ...] = ()
     """Those that it should have taken in: what its commit does not name is not in the table."""
 
     @property
-    def landed_files(self) -> tuple[FeedFile, ...]:
-        named = {(file.path, file.sha256) for file in self.record.files}
-        return tuple(file for file in self.files if (file.path, file.sha256) in named)
+    def landed_files(self) -> tuple[Arrival, ...]:
+        named = {(file.position, file.digest) for file in self.record.arrivals}
+        return tuple(file for file in self.files if (file.position, file.digest) in named)
 
 
 class Computer(Protocol):
@@ -67,7 +67,7 @@ class Computer(Protocol):
         ...
 
     def discovered_columns(
-        self, feed: str, files: Sequence[FeedFile], *, known: tuple[Column, ...], pool: str
+        self, feed: str, files: Sequence[Arrival], *, known: tuple[Column, ...], pool: str
     ) -> tuple[Column, ...]:
         """Columns that files of a feed have beyond those that are known of it."""
         ...

@@ -15,7 +15,7 @@ def gained_columns(feed: Feed, catalog: Catalog) -> tuple[Column, ...]:
     """The columns of the catalog, without those that older versions kept and no table can have."""
     taken = {name.lower() for name in feed.column_names}
     kept: list[Column] = []
-    for column in catalog.files.extra_columns(feed.name):
+    for column in catalog.arrivals.extra_columns(feed.name):
         if not column.name.strip() or column.name.lower() in taken:
             _logger.warning(
                 "Feed '%s' has gained a column '%s', without a name or other by case alone: it is left out.",

@@ -31,7 +31,7 @@ def mending_of(loss: Loss, graph: TableGraph, catalog: Catalog, disk: Disk) -> M
     if holding.is_own:
         return Mending(told=f"{has_lost}, and is computed anew.", table=holding.table)
     try:
-        require_files(disk, graph[holding.table], catalog.files.loaded(holding.table))
+        require_files(disk, graph[holding.table], catalog.arrivals.loaded(holding.table))
     except FreshtideError as error:
         way_out = f"Then `freshtide backfill {holding.table}` makes it anew."
         return Mending(told=f"{has_lost}. {error} {way_out}", table=None)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from freshtide.catalog import Catalog
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.errors import SurroundingsError
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.health import Outage, outage_at
 from freshtide.runs import FeedRhythm, rhythm_of
 
@@ -61,11 +61,11 @@ class OutageWatch:
                 # No silence is too long before that, and a start should not wait for what can be learnt later.
                 self._alarm_at(watched, now + feed.rhythm.period)
 
-    def arrived(self, files: Iterable[FeedFile]) -> None:
+    def arrived(self, files: Iterable[Arrival]) -> None:
         """Files have been registered; only those with data to load end a silence."""
         by_feed: dict[str, list[float]] = {}
         for file in files:
-            if file.state is FileState.READY:
+            if file.state is ArrivalState.READY:
                 by_feed.setdefault(file.feed, []).append(file.arrived_at)
         for name, moments in by_feed.items():
             watched = self._watched[name]

@@ -112,8 +112,8 @@ class RunParts:
         feed_set = FeedSet(
             project.feeds.values(),
             project.root,
-            self.catalog.files,
-            known={name: self.catalog.files.known_paths(name) for name in project.feeds},
+            self.catalog.arrivals,
+            known={name: self.catalog.arrivals.known_paths(name) for name in project.feeds},
             disk=self.disk,
         )
         beginning = beginning_of(project, self.catalog, revised=revised_views(project.graph, self.store))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from freshtide.core.files import FeedFile
+from freshtide.core.arrivals import Arrival
 
 AIM = 10.0
 """Seconds that a load of a backlog should take, about."""
@@ -21,7 +21,7 @@ class PieceSizes:
     def __init__(self) -> None:
         self._sizes: dict[str, float] = {}
 
-    def fitting(self, table: str, files: Sequence[FeedFile]) -> int:
+    def fitting(self, table: str, files: Sequence[Arrival]) -> int:
         """How many of these files, from the first on, make one piece; at least one, however large."""
         left = self._sizes.get(table, _FIRST)
         for number, file in enumerate(files):
@@ -30,7 +30,7 @@ class PieceSizes:
                 return max(1, number)
         return len(files)
 
-    def measured(self, table: str, files: Iterable[FeedFile], seconds: float) -> None:
+    def measured(self, table: str, files: Iterable[Arrival], seconds: float) -> None:
         """Loading these files has taken so long. A small piece says nothing against larger ones."""
         size = self._sizes.get(table, _FIRST)
         weight = sum(map(_weight, files))
@@ -39,5 +39,5 @@ class PieceSizes:
         self._sizes[table] = within_aim if is_telling else size
 
 
-def _weight(file: FeedFile) -> int:
+def _weight(file: Arrival) -> int:
     return _PER_FILE + file.weight

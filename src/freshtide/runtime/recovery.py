@@ -29,7 +29,7 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
         if table.name in streams:
             catalog.streams.put(table.name, stream_row(row))
         if table.feed is not None:
-            catalog.files.adopt(table.name, table.feed)
+            catalog.arrivals.adopt(table.name, table.feed)
 
 
 def revised_views(graph: TableGraph, store: Store) -> set[str]:
@@ -55,7 +55,7 @@ def _recovered(
     # The table may have been put back to an earlier state or thrown away, also while it was not declared and had no
     # row: what came after is to be done again.
     if table.flow is None:
-        catalog.files.unload_after(table.name, landed)
+        catalog.arrivals.unload_after(table.name, landed)
     if landed < row.number:
         known = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost)
         # Loaded once more, files would be in the other targets of a flow twice. So they stay booked, and the table

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from freshtide.catalog import Catalog
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed, SchemaChange
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
 from freshtide.core.tables import Kind, Table
@@ -91,7 +91,7 @@ class Steps:
         """A step has taken so long."""
         match step:
             case Load(rebuild=False):
-                self._pieces.measured(step.table.name, step.plan.files, seconds)
+                self._pieces.measured(step.table.name, step.plan.arrivals, seconds)
             case TakeIn():
                 self._pieces.measured(step.table.name, step.files, seconds)
 
@@ -100,9 +100,9 @@ class Steps:
         plan = self._plan(table, command)
         progress.is_cut = plan.is_cut
         # Also where nothing is left that it was loaded from: what a flow wrote beside it goes with a rebuild.
-        if not plan.files and not (command.rebuild and table.flow is not None):
+        if not plan.arrivals and not (command.rebuild and table.flow is not None):
             return None
-        files = [item.file for item in plan.items]
+        files = [item.arrival for item in plan.items]
         if not command.rebuild:
             self._suspects.takes(table.name, files)
         return Load(table=table, plan=plan, extra=self._columns(table, files, command), rebuild=command.rebuild)
@@ -123,15 +123,15 @@ class Steps:
             freshness=record.freshness if record else None,
             safe=record.safe if record else None,
             most=min(most, self._pieces.fitting(table.name, waiting)),
-            held_up=self._catalog.files.held_up(table.name, waiting),
+            held_up=self._catalog.arrivals.held_up(table.name, waiting),
         )
         # Of what is due no more than that was asked for.
         return replace(plan, is_cut=plan.is_cut or len(plan.items) >= most)
 
-    def _intact(self, table: Table, upto: float, most: int) -> list[FeedFile]:
+    def _intact(self, table: Table, upto: float, most: int) -> list[Arrival]:
         """The next files to load as they stand; those that have changed since they were registered are put aside."""
         while True:
-            files = self._catalog.files.pending_first(table.name, upto=upto, most=most)
+            files = self._catalog.arrivals.pending_first(table.name, upto=upto, most=most)
             standing = look_at(self._store.disk, files, self._catalog)
             if standing is not None:
                 self._absences.note(table.name, standing)
@@ -147,7 +147,7 @@ class Steps:
         files = tuple(to_rebuild_from(self._store.disk, table, self._catalog))
         return Merge(table=table, files=files, extra=self._extra(table), rebuild=True)
 
-    def _to_take_in(self, table: Table, progress: Progress) -> list[FeedFile]:
+    def _to_take_in(self, table: Table, progress: Progress) -> list[Arrival]:
         """The files to read before the first of those that wait is served: of each key only the newest row counts.
 
         They are read in the order of their arrival, which is the same after a crash; one that is away is waited for.
@@ -156,7 +156,7 @@ class Steps:
         """
         stream = self._computer.streams[table.name].stream
         while not stream.is_full:
-            pending = self._catalog.files.pending(table.name)
+            pending = self._catalog.arrivals.pending(table.name)
             if progress.there is None:
                 progress.there = frozenset(file.id for file in pending)
             waiting = [file for file in pending if file.id in progress.there and not stream.has_taken(file.id)]
@@ -167,16 +167,16 @@ class Steps:
             standing = look_at(self._store.disk, waiting[:most], self._catalog)
             if standing is not None:
                 self._absences.note(table.name, standing)
-                return list(takewhile(lambda file: file.state is not FileState.AWAY, standing))
+                return list(takewhile(lambda file: file.state is not ArrivalState.AWAY, standing))
         return []
 
-    def _columns(self, table: Table, files: Sequence[FeedFile], command: StartUpdate) -> tuple[Column, ...]:
+    def _columns(self, table: Table, files: Sequence[Arrival], command: StartUpdate) -> tuple[Column, ...]:
         """What the feed has gained, with what is found in these files where it may gain more."""
         feed = self._feed_of(table)
         if feed.on_schema_change is SchemaChange.EVOLVE:
             known, pool = self._extra(table), pool_of(command.track)
             found = self._computer.discovered_columns(feed.name, files, known=known, pool=pool)
-            self._catalog.files.add_columns(feed.name, found)
+            self._catalog.arrivals.add_columns(feed.name, found)
         return self._extra(table)
 
     def _extra(self, table: Table) -> tuple[Column, ...]:
@@ -187,7 +187,7 @@ class Steps:
         return self._feeds[table.feed]
 
 
-def _plan_rebuild(feed: Feed, files: list[FeedFile], record: UpdateRecord | None) -> LoadPlan:
+def _plan_rebuild(feed: Feed, files: list[Arrival], record: UpdateRecord | None) -> LoadPlan:
     """Load everything once more, in the order of time.
 
     Rows that had come too late may now be in time; what was promised to dependents stays promised.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from freshtide.core.files import FeedFile
+from freshtide.core.arrivals import Arrival
 from freshtide.world import Threads
 
 
@@ -14,7 +14,7 @@ from freshtide.world import Threads
 class Guilt:
     """What has ended Spark twice, the second time with nothing else running: a file, or else the update itself."""
 
-    file: FeedFile | None
+    file: Arrival | None
 
 
 class Suspects:
@@ -32,7 +32,7 @@ class Suspects:
         self._suspected: set[str] = set()
         self._limits: dict[str, int] = {}
         """How many files a load may take at once."""
-        self._in_hand: dict[str, tuple[FeedFile, ...]] = {}
+        self._in_hand: dict[str, tuple[Arrival, ...]] = {}
 
     @contextmanager
     def room(self, table: str) -> Iterator[None]:
@@ -58,7 +58,7 @@ class Suspects:
         """How many of so many files a load may take."""
         return min(files, self._limits.get(table, files))
 
-    def takes(self, table: str, files: Sequence[FeedFile]) -> None:
+    def takes(self, table: str, files: Sequence[Arrival]) -> None:
         """These files are being read."""
         self._in_hand[table] = tuple(files)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import FreshtideError
-from freshtide.core.files import FeedFile
 from freshtide.runs import CHANGED_BEFORE_LOADING
 from freshtide.world import Disk, sha256_of
 
@@ -22,9 +22,9 @@ _TICK = 0.05
 class ChangedFilesError(FreshtideError):
     """Files that have other content than was registered."""
 
-    def __init__(self, files: Sequence[FeedFile]) -> None:
+    def __init__(self, files: Sequence[Arrival]) -> None:
         self.reasons = tuple((file, CHANGED_BEFORE_LOADING) for file in files)
-        named = ", ".join(file.path for file in files)
+        named = ", ".join(file.position for file in files)
         super().__init__(
             f"Changed since arrival: {named}. Nothing of this load was committed.", way_out="Put back what arrived."
         )
@@ -33,8 +33,8 @@ class ChangedFilesError(FreshtideError):
 class TouchedFilesError(FreshtideError):
     """Files that were replaced, and put back, while they were read: nobody knows what was read."""
 
-    def __init__(self, files: Sequence[FeedFile]) -> None:
-        named = ", ".join(file.path for file in files)
+    def __init__(self, files: Sequence[Arrival]) -> None:
+        named = ", ".join(file.position for file in files)
         super().__init__(f"Touched while being read: {named}. Nothing of this load was committed; it is tried again.")
 
 
@@ -55,23 +55,23 @@ class _Look:
             return None
         return cls(size=found.st_size, modified_ns=found.st_mtime_ns, changed_ns=found.st_ctime_ns, inode=found.st_ino)
 
-    def is_what_arrived(self, file: FeedFile) -> bool:
+    def is_what_arrived(self, file: Arrival) -> bool:
         """Whether the file system alone vouches for the content."""
         is_older = self.changed_ns / 1e9 < file.arrived_at - _TICK
         return is_older and (self.size, self.modified_ns) == (file.size, file.modified_ns)
 
 
-def watched(disk: Disk, files: Sequence[FeedFile]) -> Callable[[], None]:
+def watched(disk: Disk, files: Sequence[Arrival]) -> Callable[[], None]:
     """Look at files that are about to be read; what is returned looks again.
 
     Both raise where the content is not what was registered. A file that is away is left to whoever reads it.
     """
-    before = {file: _Look.at(disk, file.path) for file in files}
+    before = {file: _Look.at(disk, file.position) for file in files}
     doubted = [file for file, seen in before.items() if seen is not None and not seen.is_what_arrived(file)]
     _require_content(disk, doubted)
 
     def unchanged() -> None:
-        touched = [file for file, seen in before.items() if _Look.at(disk, file.path) != seen]
+        touched = [file for file, seen in before.items() if _Look.at(disk, file.position) != seen]
         _require_content(disk, touched)
         if touched:
             raise TouchedFilesError(touched)
@@ -79,8 +79,8 @@ def watched(disk: Disk, files: Sequence[FeedFile]) -> Callable[[], None]:
     return unchanged
 
 
-def _require_content(disk: Disk, files: Sequence[FeedFile]) -> None:
-    changed = [file for file in files if _hash(disk, file.path) not in (file.sha256, None)]
+def _require_content(disk: Disk, files: Sequence[Arrival]) -> None:
+    changed = [file for file in files if _hash(disk, file.position) not in (file.digest, None)]
     if changed:
         raise ChangedFilesError(changed)
 

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FeedFile, FileState
 from freshtide.core.graph import TableGraph
 from freshtide.core.steps import TakeIn, Tidy
 from freshtide.core.tables import Kind, Table
@@ -187,8 +187,8 @@ class UpdateWorker:
                 self._put_aside(guilt.file, _ENDS_SPARK)
                 raise
 
-    def _put_aside(self, file: FeedFile, reason: str) -> None:
-        self._surroundings.insist(lambda: self._catalog.files.set_state(file.id, FileState.QUARANTINED, reason))
+    def _put_aside(self, file: Arrival, reason: str) -> None:
+        self._surroundings.insist(lambda: self._catalog.arrivals.set_state(file.id, ArrivalState.QUARANTINED, reason))
 
     def catch_up(self, table: Table) -> bool:
         """Finish what an earlier update decided to commit and could not, and book all that has landed.

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.cuts import Cuts
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
@@ -141,7 +141,7 @@ class SparkComputer:
         return None if flow is None else flow.awaits()
 
     def discovered_columns(
-        self, feed: str, files: Sequence[FeedFile], *, known: tuple[Column, ...], pool: str
+        self, feed: str, files: Sequence[Arrival], *, known: tuple[Column, ...], pool: str
     ) -> tuple[Column, ...]:
         """Columns that files of a feed have beyond those that are known of it."""
         with self._in_words():

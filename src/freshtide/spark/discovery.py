@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.spark.failures import UnreadableFilesError
 from freshtide.spark.formats import spark_format
 
 
 def discovered_columns(
-    session: SparkSession, feed: Feed, files: Sequence[FeedFile], known: Sequence[Column]
+    session: SparkSession, feed: Feed, files: Sequence[Arrival], known: Sequence[Column]
 ) -> tuple[Column, ...]:
     """Columns of the files that are new to the feed, in order of appearance; `known` are those that it has gained.
 
@@ -22,7 +22,7 @@ def discovered_columns(
     """
     spelt = {name.lower(): name for name in (*feed.column_names, *(column.name for column in known))}
     found: dict[str, Column] = {}
-    misspelt: list[tuple[FeedFile, str]] = []
+    misspelt: list[tuple[Arrival, str]] = []
     for file in files:
         names = [name for name in file.columns or () if name.strip()]
         if otherwise := [name for name in names if spelt.get(name.lower(), name) != name]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import FreshtideError, SurroundingsError
-from freshtide.core.files import FeedFile
 
 # Collecting to Arrow lets errors of the tasks through as they come from the JVM.
 SPARK_ERRORS = (PySparkException, Py4JError)
@@ -26,9 +26,9 @@ class SparkFailedError(SurroundingsError):
 class UnreadableFilesError(FreshtideError):
     """Files that passed inspection and still cannot be read."""
 
-    def __init__(self, reasons: Sequence[tuple[FeedFile, str]]) -> None:
+    def __init__(self, reasons: Sequence[tuple[Arrival, str]]) -> None:
         self.reasons = tuple(reasons)
-        super().__init__("; ".join(f"{file.path}: {reason}" for file, reason in self.reasons))
+        super().__init__("; ".join(f"{file.position}: {reason}" for file, reason in self.reasons))
 
 
 def plain_words(error: BaseException) -> str:

@@ -16,8 +16,8 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem, latest_allowed
 from freshtide.spark.formats import Layout, spark_format
 from freshtide.spark.jvm import jvm_of
@@ -35,7 +35,7 @@ _MAP_LIMIT = 64
 _NEVER = "false"
 Unchanged = Callable[[], None]
 """Raises where files are not what they were any more."""
-WatchFiles = Callable[[Sequence[FeedFile]], Unchanged]
+WatchFiles = Callable[[Sequence[Arrival]], Unchanged]
 _logger = logging.getLogger(__name__)
 
 
@@ -144,9 +144,9 @@ class FeedReader:
         """
         limits = _limits(self.feed, items) if judge else {}
         named = with_files or any(len(set(by_path.values())) > 1 for by_path in limits.values())
-        layouts: dict[Layout, list[FeedFile]] = defaultdict(list)
+        layouts: dict[Layout, list[Arrival]] = defaultdict(list)
         for item in items:
-            layouts[spark_format(self.feed).layout(self.feed, item.file, self.columns)].append(item.file)
+            layouts[spark_format(self.feed).layout(self.feed, item.arrival, self.columns)].append(item.arrival)
         unnamed = any(layout.unnamed for layout in layouts)
         parts: list[Narrowed] = []
         lines: int | None = 0 if not named and (handed or not items) else None
@@ -187,12 +187,12 @@ class FeedReader:
             lines=lines,
         )
 
-    def _named(self, layout: Layout, files: Sequence[FeedFile], values: Sequence[str]) -> Narrowed:
+    def _named(self, layout: Layout, files: Sequence[Arrival], values: Sequence[str]) -> Narrowed:
         # The hidden column is there for the frame itself only, not through a view of it.
         place = (f"{part} AS {name}" for part, name in zip(layout.place, (_FILE, _BLOCK), strict=True))
         selected = layout.frame(self.session, files).selectExpr(*values, *place)
         if self.scans is not None:
-            key = (self.feed.name, layout, self.columns, *(file.path for file in files))
+            key = (self.feed.name, layout, self.columns, *(file.position for file in files))
             selected = self.scans.kept(key, lambda: selected)
         return Narrowed(frame=selected)
 
@@ -211,7 +211,7 @@ def in_question(feed: Feed, items: Sequence[LoadItem], tally: Tally) -> bool:
         return False
     return any(
         (item.late_upto is not None and tally.low <= item.late_upto)
-        or ((latest := latest_allowed(feed, item.file)) is not None and tally.high > latest)
+        or ((latest := latest_allowed(feed, item.arrival)) is not None and tally.high > latest)
         for item in items
     )
 
@@ -224,13 +224,13 @@ def confirmed(tally: Tally | None, items: Sequence[LoadItem], count: Callable[[]
     """
     if not items:
         return Tally()
-    expected = [item.file.rows for item in items]
+    expected = [item.arrival.rows for item in items]
     arrived = None if None in expected else sum(rows or 0 for rows in expected)
     if tally is not None and tally.read == arrived:
         return tally
     counted = count()
     if arrived is not None and counted.read != arrived:
-        paths = ", ".join(item.file.path for item in items[:3]) + (", ..." if len(items) > 3 else "")
+        paths = ", ".join(item.arrival.position for item in items[:3]) + (", ..." if len(items) > 3 else "")
         _logger.warning("%d rows arrived in %s, and Spark reads %d.", arrived, paths, counted.read)
     return counted
 
@@ -242,8 +242,8 @@ _Limits = Mapping[str, int | None]
 def _limits(feed: Feed, items: Sequence[LoadItem]) -> dict[str, _Limits]:
     """Up to where the rows of each file are late, and from where on they are of the future."""
     given: dict[str, _Limits] = {
-        _LATE_UPTO: {item.file.path: item.late_upto for item in items},
-        _LATEST: {item.file.path: latest_allowed(feed, item.file) for item in items},
+        _LATE_UPTO: {item.arrival.position: item.late_upto for item in items},
+        _LATEST: {item.arrival.position: latest_allowed(feed, item.arrival) for item in items},
     }
     return {name: limits for name, limits in given.items() if set(limits.values()) - {None}}
 

@@ -27,7 +27,7 @@ from freshtide.storage import (
     BEGINNING,
     Change,
     Counts,
-    LoadedFile,
+    LoadedArrival,
     Prepared,
     Snapshot,
     Store,
@@ -118,11 +118,11 @@ class BaseTableLoader:
             freshness=plan.freshness,
             safe=plan.safe,
             definition=definition,
-            files=tuple(LoadedFile.of(file) for file in plan.files),
+            arrivals=tuple(LoadedArrival.of(file) for file in plan.arrivals),
             targets=current.record.targets if current is not None and current.record is not None else {},
         )
         known_good = KnownGood(session=self._session, feed=self._feed, tables=self._tables)
-        unchanged = self._reader.watch([item.file for item in plan.items])
+        unchanged = self._reader.watch([item.arrival for item in plan.items])
         with reading(plan.items, lambda item: self._reader.read([item]).read_through(), known_good=known_good):
             if self._flow is None:
                 yield self._loaded(plan, record, unchanged)
@@ -256,7 +256,9 @@ class BaseTableLoader:
         if not results.only_storable:
             return batch.rejected(), tally.rejected
         # File by file: what comes out of a query does not say which one it came from.
-        found = [results.unstorable(self._reader.read([item]).fitting(), file=item.file.path) for item in plan.items]
+        found = [
+            results.unstorable(self._reader.read([item]).fitting(), file=item.arrival.position) for item in plan.items
+        ]
         unstorable = reduce(DataFrame.union, found)
         return batch.rejected().union(unstorable), tally.rejected + unstorable.count()
 
@@ -276,7 +278,7 @@ class BaseTableLoader:
         rebuild = record.kind is UpdateKind.REBUILD
         revised_from = BEGINNING if rebuild else _reaching_back(written, self._main.snapshot)
         record = replace(record, counts=sides.counts, revised_from=revised_from)
-        aside = replace(record, counts=Counts(), files=(), targets={})
+        aside = replace(record, counts=Counts(), arrivals=(), targets={})
         beside = []
         for table, put_aside in ((self._rejects, sides.rejected), (self._late, sides.late)):
             if put_aside is not None:
@@ -286,7 +288,7 @@ class BaseTableLoader:
                 nothing = Written(files=(), schema=table.snapshot.schema)
                 beside.append((table, self._change(table, aside, nothing)))
         own = (self._main, self._change(self._main, record, written))
-        return Prepared(own=own, beside=tuple(beside), files=plan.files)
+        return Prepared(own=own, beside=tuple(beside), files=plan.arrivals)
 
     def _change(self, table: StoredTable, record: UpdateRecord, written: Written) -> Change:
         return Change(
@@ -311,7 +313,7 @@ def _are_held_apart(items: Sequence[LoadItem]) -> bool:
 
 def _size(items: Sequence[LoadItem]) -> int:
     """Bytes of text, roughly: they decide only which way the rows take."""
-    return sum(item.file.weight for item in items)
+    return sum(item.arrival.weight for item in items)
 
 
 def _reaching_back(written: Written, before: Snapshot | None) -> int | None:

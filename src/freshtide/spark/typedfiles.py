@@ -15,8 +15,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_type
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.spark.conversions import converted
 from freshtide.spark.failures import UnreadableFilesError
 from freshtide.spark.formats.format import NO_TEXT, Layout
@@ -70,7 +70,7 @@ class TypedLayout(Layout):
 
 
 def present_columns(
-    feed: Feed, file: FeedFile, columns: Sequence[Column], types: Mapping[str, str]
+    feed: Feed, file: Arrival, columns: Sequence[Column], types: Mapping[str, str]
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Those of the columns that a file has, and what types it has for them."""
     present = tuple(column for column in columns if column.name in types)
@@ -85,7 +85,7 @@ def present_columns(
     return present, tuple(types[column.name] for column in present)
 
 
-def spark_types(file: FeedFile, schema: pa.Schema) -> dict[str, str]:
+def spark_types(file: Arrival, schema: pa.Schema) -> dict[str, str]:
     """The types of a file's columns in Spark's words. Times without a zone are UTC."""
     types = {}
     for field in schema:

@@ -10,8 +10,8 @@ from pathlib import Path
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Feed
-from freshtide.core.files import FeedFile
 from freshtide.core.loads import LoadItem
 from freshtide.spark.failures import SPARK_ERRORS, SparkFailedError, UnreadableFilesError, plain_words
 from freshtide.spark.flows.failures import ActivityError
@@ -65,18 +65,18 @@ def reading(
             except AnalysisException:
                 raise  # That is about the query or the schema, not about the file.
             except SPARK_ERRORS as error:
-                reasons.append((item.file, _reason(item.file, error)))
+                reasons.append((item.arrival, _reason(item.arrival, error)))
         if reasons:
             known_good.require_readable()
             raise UnreadableFilesError(reasons) from None
         raise
 
 
-def _reason(file: FeedFile, error: BaseException) -> str:
+def _reason(file: Arrival, error: BaseException) -> str:
     told = plain_words(error)
-    if any(words in told for words in _NOT_SEEN) and Path(file.path).exists():
+    if any(words in told for words in _NOT_SEEN) and Path(file.position).exists():
         raise SparkFailedError(
-            f"Spark's workers do not see {file.path}, which is there: {told}",
+            f"Spark's workers do not see {file.position}, which is there: {told}",
             way_out="The folder must be there, under the same name, on every machine that works for Spark.",
         ) from error
     return told

@@ -18,7 +18,7 @@ from freshtide.storage.keys import all_of, key_column, places
 from freshtide.storage.landing import Prepared, TableChange, land, next_number
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.logs import DeltaLogs, OpenLog, UnreadableLogError
-from freshtide.storage.records import BEGINNING, Counts, LoadedFile, UpdateKind, UpdateRecord, Writer
+from freshtide.storage.records import BEGINNING, Counts, LoadedArrival, UpdateKind, UpdateRecord, Writer
 from freshtide.storage.rows import aligned, stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.store import Store
@@ -41,7 +41,7 @@ __all__ = [
     "ForeignCommitError",
     "History",
     "LatestTable",
-    "LoadedFile",
+    "LoadedArrival",
     "Merge",
     "OpenLog",
     "Prepared",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from freshtide.storage import deltalog
 from freshtide.storage.errors import StorageError
 from freshtide.storage.ledger import Ledger, loaded_files, read_ledger
-from freshtide.storage.records import LoadedFile, UpdateRecord, writer_of
+from freshtide.storage.records import LoadedArrival, UpdateRecord, writer_of
 from freshtide.world import Disk
 
 
@@ -25,7 +25,7 @@ class History:
         """The sum of the updates that are gone from the log."""
         return read_ledger(self._disk, self._folder)
 
-    def loaded_before(self) -> Iterator[tuple[int, LoadedFile]]:
+    def loaded_before(self) -> Iterator[tuple[int, LoadedArrival]]:
         """(number, file) of all that was loaded by the updates that are gone from the log, since a rebuild."""
         return loaded_files(self._disk, self._folder)
 

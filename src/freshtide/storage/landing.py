@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from freshtide.core.files import FeedFile
+from freshtide.core.arrivals import Arrival
 from freshtide.crashpoints import reach
 from freshtide.storage.changes import Change
 from freshtide.storage.jointcommits import Commit, TableCommit
@@ -29,7 +29,7 @@ class Prepared:
 
     own: TableChange
     beside: tuple[TableChange, ...] = ()
-    files: tuple[FeedFile, ...] = ()
+    files: tuple[Arrival, ...] = ()
     """What the table is done with once the update has landed."""
     others: tuple[Commit, ...] = ()
     """The other targets of the flow that loads the table."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from freshtide.storage.records import LoadedFile, UpdateKind, UpdateRecord
+from freshtide.storage.records import LoadedArrival, UpdateKind, UpdateRecord
 from freshtide.world import Disk, make_folder, names_in
 
 
@@ -46,7 +46,7 @@ class Ledger:
             version=self.version,
             epoch=record.writer.epoch,
             updates=self.updates + 1,
-            last=replace(record, files=()),
+            last=replace(record, arrivals=()),
             counts={part: counted.get(part, 0) + value for part, value in record.counts.parts().items()},
             revisions=revisions,
             keys_left=record.number if rebuilt or record.left else self.keys_left,
@@ -63,13 +63,13 @@ def read_ledger(disk: Disk, folder: Path) -> Ledger:
     return Ledger() if last is None else _ledger(_read(disk, last))
 
 
-def loaded_files(disk: Disk, folder: Path) -> Iterator[tuple[int, LoadedFile]]:
+def loaded_files(disk: Disk, folder: Path) -> Iterator[tuple[int, LoadedArrival]]:
     """(number of the update, file) of all that was loaded by updates which are gone from the log, since a rebuild."""
     contents = [_read(disk, path) for path in sorted(_parts(disk, folder))]
     rebuilt = [place for place, content in enumerate(contents) if content["rebuilt"]]
     for content in contents[rebuilt[-1] if rebuilt else 0 :]:
         for number, *file in content["files"]:
-            yield number, LoadedFile.from_metadata(file)
+            yield number, LoadedArrival.from_metadata(file)
 
 
 def extend(disk: Disk, folder: Path, records: Iterable[tuple[int, UpdateRecord]], *, upto: int) -> None:
@@ -84,7 +84,7 @@ def extend(disk: Disk, folder: Path, records: Iterable[tuple[int, UpdateRecord]]
     for _, record in records:
         if record.kind is UpdateKind.REBUILD:
             rebuilt, files = True, []
-        files += [[record.number, *file.to_metadata()] for file in record.files]
+        files += [[record.number, *file.to_metadata()] for file in record.arrivals]
         ledger = ledger.and_then(record)
     content = {
         "version": upto,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 
 # Before every timestamp: a revision from here on concerns all rows.
 BEGINNING = -(2**62)
@@ -29,32 +29,32 @@ class UpdateKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedFile:
-    """A feed file that a load took in."""
+class LoadedArrival:
+    """What a load took in of a feed."""
 
-    path: str
-    sha256: str
+    position: str
+    digest: str
     timestamp: float | None
     rows: int | None
     punctuation: bool = False
 
     @classmethod
-    def of(cls, file: FeedFile) -> LoadedFile:
+    def of(cls, file: Arrival) -> LoadedArrival:
         return cls(
-            path=file.path,
-            sha256=file.sha256,
+            position=file.position,
+            digest=file.digest,
             timestamp=file.timestamp,
             rows=file.rows,
-            punctuation=file.state is FileState.PUNCTUATION,
+            punctuation=file.state is ArrivalState.PUNCTUATION,
         )
 
     def to_metadata(self) -> list[Any]:
-        return [self.path, self.sha256, self.timestamp, self.rows, self.punctuation]
+        return [self.position, self.digest, self.timestamp, self.rows, self.punctuation]
 
     @classmethod
-    def from_metadata(cls, data: Sequence[Any]) -> LoadedFile:
-        path, sha256, timestamp, rows, punctuation = data
-        return cls(path=path, sha256=sha256, timestamp=timestamp, rows=rows, punctuation=punctuation)
+    def from_metadata(cls, data: Sequence[Any]) -> LoadedArrival:
+        position, digest, timestamp, rows, punctuation = data
+        return cls(position=position, digest=digest, timestamp=timestamp, rows=rows, punctuation=punctuation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class UpdateRecord:
     definition: str
     """Fingerprint of the query that computed the rows."""
     counts: Counts = Counts()
-    files: tuple[LoadedFile, ...] = ()
+    arrivals: tuple[LoadedArrival, ...] = ()
     sources: Mapping[str, int] = field(default_factory=dict)
     """Derived tables: the number of the last update of each direct source that is in it; a table that a flow writes
     beside the one that it loads: the number of the update of that one."""
@@ -153,7 +153,7 @@ class UpdateRecord:
             "flowed": self.counts.flowed,
             "superseded": [self.counts.superseded, self.counts.replaced],
             "windows": [self.counts.windowed, self.counts.waiting],
-            "files": [file.to_metadata() for file in self.files],
+            "files": [file.to_metadata() for file in self.arrivals],
             "sources": dict(self.sources),
             "targets": dict(self.targets),
             "revised_from": self.revised_from,
@@ -183,7 +183,7 @@ class UpdateRecord:
                 windowed=windowed,
                 waiting=waiting,
             ),
-            files=tuple(LoadedFile.from_metadata(file) for file in data["files"]),
+            arrivals=tuple(LoadedArrival.from_metadata(file) for file in data["files"]),
             sources=data["sources"],
             targets=data.get("targets", {}),
             revised_from=data["revised_from"],

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Feed, Format
-from freshtide.core.files import FeedFile
 from freshtide.feeds.columnfaults import fault_of_columns
 from freshtide.feeds.content import Content, LatestTime, Wanted
 from freshtide.feeds.errors import UnreadableFileError, VanishedFileError
@@ -71,7 +71,7 @@ class CsvFiles:
         return fault_of_columns(feed, columns)
 
 
-def record_lines(feed: Feed, file: FeedFile) -> list[bytes] | None:
+def record_lines(feed: Feed, file: Arrival) -> list[bytes] | None:
     """The lines of a file that are its records, in UTF-8, without the header.
 
     None where a record is not just a line, and where the file cannot be read or is not what it was on arrival: then
@@ -81,16 +81,16 @@ def record_lines(feed: Feed, file: FeedFile) -> list[bytes] | None:
     if options.multiline:
         return None
     try:
-        with RawFile(file.path) as raw:
+        with RawFile(file.position) as raw:
             lines = [line for block in _filled_lines(feed, raw) for line in block]
-            if raw.sha256() != file.sha256:
+            if raw.sha256() != file.digest:
                 return None
     except (UnreadableFileError, VanishedFileError):
         return None
     return lines[1:] if options.header else lines
 
 
-def holds_times_of_day(feed: Feed, file: FeedFile) -> bool:
+def holds_times_of_day(feed: Feed, file: Arrival) -> bool:
     """Whether a field may begin like 12:00 or T12, with blanks and a quote before it or not."""
     return holds(_holds_times_of_day, feed, file)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from freshtide.core import halves
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Feed, Format
-from freshtide.core.files import FeedFile
 from freshtide.feeds.columnfaults import fault_of_keys
 from freshtide.feeds.content import Content, LatestTime, Wanted
 from freshtide.feeds.formats.format import require_encoding
@@ -52,7 +52,7 @@ class JsonFiles:
         return fault_of_keys(feed, columns)
 
 
-def holds_odd_lines(feed: Feed, file: FeedFile) -> bool:
+def holds_odd_lines(feed: Feed, file: Arrival) -> bool:
     """Whether a line may hold something else than one object, or more than that.
 
     Spark's reader makes as many rows of an array as it has elements, and reads no further than to the end of an object.
@@ -60,7 +60,7 @@ def holds_odd_lines(feed: Feed, file: FeedFile) -> bool:
     return holds(_holds_odd_lines, feed, file)
 
 
-def holds_times_of_day(feed: Feed, file: FeedFile) -> bool:
+def holds_times_of_day(feed: Feed, file: Arrival) -> bool:
     """Whether a text may begin like a time of day."""
     return holds(_holds_times_of_day, feed, file)
 

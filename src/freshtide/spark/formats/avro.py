@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.feeds.formats.avro import AvroFormat, batches_between, file_schema
 from freshtide.spark.formats.format import Layout
 from freshtide.spark.jvm import jvm_of
@@ -35,12 +35,12 @@ class AvroReading:
     options = AvroFormat
     is_parsed = True
 
-    def layout(self, feed: Feed, file: FeedFile, columns: tuple[Column, ...]) -> Layout:
-        present, own = present_columns(feed, file, columns, spark_types(file, file_schema(file.path)))
+    def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
+        present, own = present_columns(feed, file, columns, spark_types(file, file_schema(file.position)))
         return AvroLayout(feed=feed, present=present, own=own)
 
-    def column_types(self, _session: SparkSession, file: FeedFile) -> Mapping[str, str]:
-        return spark_types(file, file_schema(file.path))
+    def column_types(self, _session: SparkSession, file: Arrival) -> Mapping[str, str]:
+        return spark_types(file, file_schema(file.position))
 
     def write_known_good(self, path: Path) -> None:
         import fastavro
@@ -63,8 +63,8 @@ class AvroLayout(TypedLayout):
     def place(self) -> tuple[str, str]:
         return _URI, _START
 
-    def frame(self, session: SparkSession, files: Sequence[FeedFile]) -> DataFrame:
-        return _frame(session, [(file.path, file.size) for file in files], self.ddl)
+    def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
+        return _frame(session, [(file.position, file.size) for file in files], self.ddl)
 
 
 _Stretch = tuple[str, str, int, int]

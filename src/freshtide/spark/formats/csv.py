@@ -10,8 +10,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.feeds.formats.csv import CsvFormat, holds_times_of_day, record_lines
 from freshtide.spark.formats.format import Layout, paths_of
 from freshtide.spark.parsedlines import parsed_lines
@@ -31,7 +31,7 @@ class CsvReading:
     options = CsvFormat
     is_parsed = True
 
-    def layout(self, feed: Feed, file: FeedFile, columns: tuple[Column, ...]) -> Layout:
+    def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
         instants = any(is_parsed_as_instants(feed, column) for column in columns)
         times_of_day = instants and holds_times_of_day(feed, file)
         if not CsvFormat.of(feed).header or file.columns is None:
@@ -44,7 +44,7 @@ class CsvReading:
         nameless = tuple(column.name for column, name in zip(present, file.columns, strict=True) if not name.strip())
         return CsvLayout(feed=feed, present=present, nameless=nameless, times_of_day=times_of_day)
 
-    def column_types(self, _session: SparkSession, _file: FeedFile) -> Mapping[str, str]:
+    def column_types(self, _session: SparkSession, _file: Arrival) -> Mapping[str, str]:
         return {}
 
     def write_known_good(self, path: Path) -> None:
@@ -67,7 +67,7 @@ class CsvLayout(Layout):
     def unnamed(self) -> tuple[str, ...]:
         return self.nameless
 
-    def frame(self, session: SparkSession, files: Sequence[FeedFile]) -> DataFrame:
+    def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
         csv = CsvFormat.of(self.feed)
         of_files = {
             "encoding": csv.encoding,
@@ -77,7 +77,7 @@ class CsvLayout(Layout):
         reader = session.read.schema(self._ddl).options(**parsing_options(_of_lines(csv) | of_files))
         return reader.csv(paths_of(files))
 
-    def handed_over(self, session: SparkSession, files: Sequence[FeedFile]) -> tuple[DataFrame, int] | None:
+    def handed_over(self, session: SparkSession, files: Sequence[Arrival]) -> tuple[DataFrame, int] | None:
         together: list[bytes] = []
         for file in files:
             lines = record_lines(self.feed, file)

@@ -10,8 +10,8 @@ from typing import Protocol
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed, Format
-from freshtide.core.files import FeedFile
 from freshtide.spark.schemas import literal, quoted
 
 NO_TEXT = "CAST(NULL AS STRING)"
@@ -40,11 +40,11 @@ class Layout:
         """In which file a row is, as a URI, and where in it Spark began to read."""
         return "_metadata.file_path", "_metadata.file_block_start"
 
-    def frame(self, session: SparkSession, files: Sequence[FeedFile]) -> DataFrame:
+    def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
         """The columns that the files have, as they are in them."""
         raise NotImplementedError
 
-    def handed_over(self, _session: SparkSession, _files: Sequence[FeedFile]) -> tuple[DataFrame, int] | None:
+    def handed_over(self, _session: SparkSession, _files: Sequence[Arrival]) -> tuple[DataFrame, int] | None:
         """The same out of rows that Spark is handed, and how many these are; None where it had better read files."""
         return None
 
@@ -77,11 +77,11 @@ class SparkFormat(Protocol):
         """Whether rows are text, which Spark makes values of: `_content` is where it could not."""
         ...
 
-    def layout(self, feed: Feed, file: FeedFile, columns: tuple[Column, ...]) -> Layout:
+    def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
         """How a file is read that is to have these columns."""
         ...
 
-    def column_types(self, session: SparkSession, file: FeedFile) -> Mapping[str, str]:
+    def column_types(self, session: SparkSession, file: Arrival) -> Mapping[str, str]:
         """What types a file says that its columns have in a table; those that it does not know are texts."""
         ...
 
@@ -100,8 +100,9 @@ def _instant(feed: Feed, name: str) -> str:
     return f"try_to_timestamp({name}, {literal(feed.time.format or '')})"
 
 
-def paths_of(files: Sequence[FeedFile]) -> list[str]:
+def paths_of(files: Sequence[Arrival]) -> list[str]:
     """Spark takes paths as globs: a file called `a[1].csv` is itself, not a pattern."""
     return [
-        "".join(f"\\{character}" if character in "*?[]{}\\" else character for character in file.path) for file in files
+        "".join(f"\\{character}" if character in "*?[]{}\\" else character for character in file.position)
+        for file in files
     ]

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from freshtide.core import halves
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.feeds.formats.json import JsonFormat, holds_odd_lines, holds_times_of_day
 from freshtide.spark.formats.format import NO_TEXT, Layout, paths_of
 from freshtide.spark.parsedtexts import (
@@ -33,12 +33,12 @@ class JsonReading:
     options = JsonFormat
     is_parsed = True
 
-    def layout(self, feed: Feed, file: FeedFile, columns: tuple[Column, ...]) -> Layout:
+    def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
         instants = any(is_parsed_as_instants(feed, column) for column in columns)
         by_line = holds_odd_lines(feed, file) or (instants and holds_times_of_day(feed, file))
         return JsonLayout(feed=feed, present=columns, by_line=by_line)
 
-    def column_types(self, _session: SparkSession, _file: FeedFile) -> Mapping[str, str]:
+    def column_types(self, _session: SparkSession, _file: Arrival) -> Mapping[str, str]:
         return {}
 
     def write_known_good(self, path: Path) -> None:
@@ -59,7 +59,7 @@ class JsonLayout(Layout):
         # Where files are read line by line, the place of a row is a column like the others.
         return self.by_line
 
-    def frame(self, session: SparkSession, files: Sequence[FeedFile]) -> DataFrame:
+    def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
         if self.by_line:
             return self._line_by_line(session, paths_of(files))
         reader = session.read.schema(self._ddl).options(**parsing_options({"encoding": self.feed.format.encoding}))

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.feeds.formats.orc import OrcFormat, file_schema
 from freshtide.spark.formats.format import Layout, paths_of
 from freshtide.spark.jvm import jvm_of
@@ -23,12 +23,12 @@ class OrcReading:
     options = OrcFormat
     is_parsed = True
 
-    def layout(self, feed: Feed, file: FeedFile, columns: tuple[Column, ...]) -> Layout:
-        present, own = present_columns(feed, file, columns, spark_types(file, file_schema(file.path)))
+    def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
+        present, own = present_columns(feed, file, columns, spark_types(file, file_schema(file.position)))
         return OrcLayout(feed=feed, present=present, own=own)
 
-    def column_types(self, _session: SparkSession, file: FeedFile) -> Mapping[str, str]:
-        return spark_types(file, file_schema(file.path))
+    def column_types(self, _session: SparkSession, file: Arrival) -> Mapping[str, str]:
+        return spark_types(file, file_schema(file.position))
 
     def write_known_good(self, path: Path) -> None:
         orc.write_table(pa.table({"n": [1]}), path)
@@ -39,7 +39,7 @@ class OrcReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrcLayout(TypedLayout):
-    def frame(self, session: SparkSession, files: Sequence[FeedFile]) -> DataFrame:
+    def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
         if any("timestamp" in type_ for type_ in self.own):
             _require_utc(session)
         # With other types than its own the library would convert a column, and make nothing of what does not fit.

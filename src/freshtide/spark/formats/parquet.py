@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.feeds.formats.parquet import ParquetFormat, nanoseconds
 from freshtide.spark.formats.format import NO_TEXT, Layout, paths_of
 from freshtide.spark.schemas import quoted
@@ -24,13 +24,13 @@ class ParquetReading:
     options = ParquetFormat
     is_parsed = False
 
-    def layout(self, feed: Feed, file: FeedFile, columns: tuple[Column, ...]) -> Layout:
-        return ParquetLayout(feed=feed, present=columns, nanoseconds=nanoseconds(file.path))
+    def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
+        return ParquetLayout(feed=feed, present=columns, nanoseconds=nanoseconds(file.position))
 
-    def column_types(self, session: SparkSession, file: FeedFile) -> Mapping[str, str]:
+    def column_types(self, session: SparkSession, file: Arrival) -> Mapping[str, str]:
         """All times are instants in microseconds there."""
-        types = {field.name: field.dataType.simpleString() for field in session.read.parquet(file.path).schema}
-        numbers = nanoseconds(file.path)
+        types = {field.name: field.dataType.simpleString() for field in session.read.parquet(file.position).schema}
+        numbers = nanoseconds(file.position)
         times = {name for name, type_ in types.items() if type_ == "timestamp_ntz" or (name.lower(),) in numbers}
         return types | dict.fromkeys(times, "timestamp")
 
@@ -46,7 +46,7 @@ class ParquetLayout(Layout):
     nanoseconds: frozenset[Place] = frozenset()
     """Where times are that Spark reads as numbers."""
 
-    def frame(self, session: SparkSession, files: Sequence[FeedFile]) -> DataFrame:
+    def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
         fields = (f"{quoted(column.name)} {self._raw_type(column)}" for column in self.present)
         return session.read.schema(", ".join(fields)).parquet(*paths_of(files))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from freshtide.core.files import FeedFile, FileState
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.loads import LoadItem
 from freshtide.spark.ingest import BLOCK, FILE, Batch, FeedReader, confirmed, in_question
 from freshtide.spark.latest.rows import Reject, Rows, RowShape
@@ -20,14 +20,14 @@ Read = tuple[Rows, list[Reject]]
 """The rows of a file, and what of it could not be parsed."""
 
 
-def read_files(reader: FeedReader, files: Sequence[FeedFile], shape: RowShape, *, tables: Path) -> list[Read]:
+def read_files(reader: FeedReader, files: Sequence[Arrival], shape: RowShape, *, tables: Path) -> list[Read]:
     """Read files together; the rows of each, in the order of the files. Punctuation has none.
 
     `tables` is the folder that the tables are in.
     """
     known_good = KnownGood(session=reader.session, feed=reader.feed, tables=tables)
-    items = [LoadItem(file=file, late_upto=None) for file in files if file.state is FileState.READY]
-    unchanged = reader.watch([item.file for item in items])
+    items = [LoadItem(arrival=file, late_upto=None) for file in files if file.state is ArrivalState.READY]
+    unchanged = reader.watch([item.arrival for item in items])
     with reading(items, lambda item: reader.read([item]).read_through(), known_good=known_good):
         good, tally, batch = _good_rows(reader, items)
         unfit = _unfit(batch) if tally.rejected else {}
@@ -36,9 +36,9 @@ def read_files(reader: FeedReader, files: Sequence[FeedFile], shape: RowShape, *
     nothing = good.slice(0, 0)
     found = []
     for file in files:
-        rows = by_path.get(file.path, nothing)
+        rows = by_path.get(file.position, nothing)
         waiting = shape.rows(rows, reader.feed.time.column, file=file, arrived_at=file.arrived_at)
-        found.append((waiting, unfit.get(file.path, [])))
+        found.append((waiting, unfit.get(file.position, [])))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from freshtide.core.files import FeedFile
+from freshtide.core.arrivals import Arrival
 from freshtide.core.instants import datetime_of, micros
 from freshtide.core.latest import WINDOW_COLUMNS
 from freshtide.latest import ColumnKind, StreamTuple
@@ -38,7 +38,7 @@ AHEAD = -2
 class Rows:
     """Rows that came together, in their order: their keys, their times, and all other values by column."""
 
-    file: FeedFile | None
+    file: Arrival | None
     """None: an earlier run has left them behind."""
     arrived_at: float
     keys: Sequence[Any]
@@ -63,7 +63,7 @@ class Rows:
     @property
     def source(self) -> str:
         """Where they came from, in words."""
-        return "an earlier run" if self.file is None else self.file.path
+        return "an earlier run" if self.file is None else self.file.position
 
     def tuples(self) -> list[StreamTuple]:
         """The rows one by one."""
@@ -154,7 +154,7 @@ class RowShape:
         times = pa.array([micros(item.time) for item in batch.tuples], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
         return of_keys.append_column(GONE_AT, times)
 
-    def rows(self, feed_rows: pa.Table, time_column: str, *, file: FeedFile | None, arrived_at: float) -> Rows:
+    def rows(self, feed_rows: pa.Table, time_column: str, *, file: Arrival | None, arrived_at: float) -> Rows:
         """Rows of the feed as they wait."""
         times = feed_rows.column(time_column).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
         return Rows(

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed
-from freshtide.core.files import FeedFile
 from freshtide.core.instants import micros
 from freshtide.core.sides import REJECTS, open_beside
 from freshtide.core.tables import Table
@@ -40,7 +40,7 @@ from freshtide.storage import (
     BEGINNING,
     Change,
     Counts,
-    LoadedFile,
+    LoadedArrival,
     Merge,
     Prepared,
     Snapshot,
@@ -138,7 +138,7 @@ class LatestTableRunner:
             self._past.leave_behind(self._stream, self._clock())
             self._stream = None
 
-    def take_in(self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]) -> None:
+    def take_in(self, session: SparkSession, files: Sequence[Arrival], extra: tuple[Column, ...]) -> None:
         """Read files and let their rows wait."""
         for rows, unfit in read_files(self._reader(session, extra), files, self._shape, tables=self._tables):
             self.stream.take_in(rows, unfit)
@@ -168,9 +168,7 @@ class LatestTableRunner:
             self._measured(batch.keys, self._clock() - begun)
 
     @contextmanager
-    def rebuilt(
-        self, session: SparkSession, files: Sequence[FeedFile], extra: tuple[Column, ...]
-    ) -> Iterator[Prepared]:
+    def rebuilt(self, session: SparkSession, files: Sequence[Arrival], extra: tuple[Column, ...]) -> Iterator[Prepared]:
         """Let the table hold what files give as if they had just arrived, and nothing else.
 
         Files that are not done with are read as well: of their rows some have been processed and wait no longer.
@@ -301,6 +299,6 @@ class LatestTableRunner:
             safe=freshness,
             definition=self._definition,
             counts=counts,
-            files=tuple(LoadedFile.of(file) for file in settlement.files),
+            arrivals=tuple(LoadedArrival.of(file) for file in settlement.files),
             revised_from=BEGINNING if current is not None and (anew or merge.add or merge.remove) else None,
         )

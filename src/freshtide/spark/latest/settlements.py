@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from freshtide.core.files import FeedFile
+from freshtide.core.arrivals import Arrival
 from freshtide.latest import UNTAGGED, StreamTuple
 from freshtide.latest.windows import KeyStanding, Window
 from freshtide.spark.latest.fates import ByTag, Fates
@@ -61,10 +61,10 @@ class Settlement:
         return 0 if self.put_down is None else self.put_down.waiting - self.waited
 
     @property
-    def files(self) -> tuple[FeedFile, ...]:
+    def files(self) -> tuple[Arrival, ...]:
         return tuple(taken.file for taken in self.done if taken.file is not None)
 
-    def but_for(self, files: Collection[FeedFile]) -> Settlement:
+    def but_for(self, files: Collection[Arrival]) -> Settlement:
         """The same without what has been read of files that another commit will be done with."""
         theirs = [taken for taken in self.done if taken.file in files]
         done = tuple(taken for taken in self.done if taken.file not in files)

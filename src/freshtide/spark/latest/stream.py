@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from freshtide.core.files import FeedFile
+from freshtide.core.arrivals import Arrival
 from freshtide.latest import Admission, MemoryLimitError, StreamTuple, TupleCost
 from freshtide.latest.windows import KeyStanding
 from freshtide.spark.latest.fates import ByTag, Fates
@@ -92,7 +92,7 @@ class LatestStream:
         return file_id in self._files
 
     @property
-    def unfinished(self) -> list[FeedFile]:
+    def unfinished(self) -> list[Arrival]:
         """The files that have been taken in and are not done with: rows of theirs may be in the table."""
         with self._lock:
             return [taken.file for taken in self._files if taken.file is not None]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from freshtide.core.files import FeedFile
+from freshtide.core.arrivals import Arrival
 from freshtide.spark.latest.fates import ByTag, Fates
 from freshtide.spark.latest.rows import AHEAD, LEFT_BEHIND, Reject
 
@@ -24,7 +24,7 @@ from freshtide.spark.latest.rows import AHEAD, LEFT_BEHIND, Reject
 class TakenFile:
     """A file that has been taken in."""
 
-    file: FeedFile | None
+    file: Arrival | None
     """None: what an earlier run has left behind."""
     rows: int
     """As many as were found in it, rejects included, and have not been counted before."""

@@ -1,4 +1,4 @@
-"""Files that arrived in a feed, as the catalog remembers them."""
+"""What arrived in a feed, as the catalog remembers it: files, so far."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 _GZIP_RATIO = 6
 
 
-class FileState(StrEnum):
+class ArrivalState(StrEnum):
     READY = "ready"
     """Complete and readable: to be loaded, or loaded, by every table of the feed."""
     PUNCTUATION = "punctuation"
@@ -26,24 +26,25 @@ class FileState(StrEnum):
     """Left out because the user said so."""
 
 
-LOADABLE = (FileState.READY, FileState.AWAY, FileState.PUNCTUATION)
+LOADABLE = (ArrivalState.READY, ArrivalState.AWAY, ArrivalState.PUNCTUATION)
 """What tables are to load, or have loaded."""
-DATA = (FileState.READY, FileState.AWAY)
+DATA = (ArrivalState.READY, ArrivalState.AWAY)
 """The part of it that has rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedFile:
-    """One file of a feed. `id` is its place in the order of arrival, 0 before it is registered."""
+class Arrival:
+    """A part of a feed that came at once. `id` is its place in the order of arrival, 0 before it is registered."""
 
     feed: str
-    path: str
-    """Absolute path."""
-    sha256: str
+    position: str
+    """Where it is in the source of its feed: the absolute path of a file."""
+    digest: str
+    """The SHA-256 of its content."""
     size: int
     modified_ns: int
     arrived_at: float
-    state: FileState
+    state: ArrivalState
     id: int = 0
     timestamp: float | None = None
     """None where the content names no time at all (no rows, or none with a readable time)."""
@@ -60,4 +61,4 @@ class FeedFile:
         """Bytes of text, roughly, where it is not known what it unpacks to."""
         if self.unpacked is not None:
             return self.unpacked
-        return max(0, self.size) * (_GZIP_RATIO if self.path.endswith(".gz") else 1)
+        return max(0, self.size) * (_GZIP_RATIO if self.position.endswith(".gz") else 1)

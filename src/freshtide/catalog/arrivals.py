@@ -20,49 +20,49 @@ from sqlalchemy import (
 
 from freshtide.catalog.refusals import Refusals
 from freshtide.catalog.registering import note_other_contents, portions, write_arrivals, write_loaded
-from freshtide.catalog.rows import file_of, transaction
+from freshtide.catalog.rows import arrival_of, transaction
 from freshtide.catalog.schema import feed_columns, files, loads
+from freshtide.core.arrivals import DATA, LOADABLE, Arrival, ArrivalState
 from freshtide.core.feeds import Column
-from freshtide.core.files import DATA, LOADABLE, FeedFile, FileState
-from freshtide.core.health import Arrival
+from freshtide.core.health import ArrivalTimes
 from freshtide.core.loads import Promise
 
 _LOADED = select(loads.c.file_id).where(loads.c.number.is_not(None))
 
 
-class FileLedger:
+class ArrivalLedger:
     """The arrivals of all feeds, one record per path."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.refusals = Refusals(engine)
 
-    def register(self, file: FeedFile, tables: Iterable[str]) -> FeedFile:
+    def register(self, file: Arrival, tables: Iterable[str]) -> Arrival:
         """Remember a file; where it can be loaded it becomes pending for the tables of its feed."""
         return self.register_all([(file, tuple(tables))])[0]
 
-    def register_all(self, arrivals: Sequence[tuple[FeedFile, tuple[str, ...]]]) -> list[FeedFile]:
+    def register_all(self, arrivals: Sequence[tuple[Arrival, tuple[str, ...]]]) -> list[Arrival]:
         """Remember files in one transaction; the ids of those that are new follow the order given.
 
         What was refused has no id: it is kept beside the record of its path, until the file comes again.
         """
-        refused = [file for file, _ in arrivals if file.state is FileState.REFUSED]
-        admitted = [(file, tables) for file, tables in arrivals if file.state is not FileState.REFUSED]
+        refused = [file for file, _ in arrivals if file.state is ArrivalState.REFUSED]
+        admitted = [(file, tables) for file, tables in arrivals if file.state is not ArrivalState.REFUSED]
         with self._engine.begin() as connection:
             self.refusals.put(refused, within=connection)
             registered = write_arrivals(connection, admitted) if admitted else []
         return [*registered, *refused]
 
-    def by_path(self, feed: str, path: str) -> FeedFile | None:
+    def by_path(self, feed: str, path: str) -> Arrival | None:
         """The record of a path: what it was registered with, whatever was refused since."""
         return self.by_paths(feed, [path]).get(path)
 
-    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, FeedFile]:
+    def by_paths(self, feed: str, paths: Sequence[str]) -> dict[str, Arrival]:
         """The record of each path; paths nobody has heard of are left out."""
-        found: dict[str, FeedFile] = {}
+        found: dict[str, Arrival] = {}
         for some in portions(paths):
             query = select(files).where(files.c.feed == feed, files.c.path.in_(some))
-            found.update((file.path, file) for file in self._select(query))
+            found.update((file.position, file) for file in self._select(query))
         return found
 
     def contents(self, feed: str, hashes: Sequence[str]) -> dict[str, set[str]]:
@@ -76,7 +76,7 @@ class FileLedger:
                 files.c.feed == feed,
                 files.c.sha256.in_(some),
                 or_(files.c.state.in_(DATA), files.c.id.in_(_LOADED)),
-                files.c.state != FileState.PUNCTUATION,
+                files.c.state != ArrivalState.PUNCTUATION,
                 files.c.rows.is_distinct_from(0),
             )
             with self._engine.connect() as connection:
@@ -84,7 +84,7 @@ class FileLedger:
                     found.setdefault(row.sha256, set()).add(row.path)
         return found
 
-    def orphaned_duplicates(self) -> list[FeedFile]:
+    def orphaned_duplicates(self) -> list[Arrival]:
         """Of each content that was left out as known, and that no file stands for any more, the first file with it.
 
         The file that had it was corrected since, put aside, or left out by hand. What a table still holds of a content
@@ -97,10 +97,10 @@ class FileLedger:
             twin.c.sha256 == files.c.sha256,
             or_(twin.c.state.in_(DATA), twin.c.id.in_(_LOADED)),
         )
-        query = select(files).where(files.c.state == FileState.DUPLICATE, ~stands.exists(), ~still_held.exists())
-        first: dict[tuple[str, str], FeedFile] = {}
+        query = select(files).where(files.c.state == ArrivalState.DUPLICATE, ~stands.exists(), ~still_held.exists())
+        first: dict[tuple[str, str], Arrival] = {}
         for file in self._select(query.order_by(files.c.id)):
-            first.setdefault((file.feed, file.sha256), file)
+            first.setdefault((file.feed, file.digest), file)
         return list(first.values())
 
     def loaded_paths(self, feed: str, paths: Sequence[str]) -> set[str]:
@@ -117,9 +117,9 @@ class FileLedger:
         query = select(files.c.path, files.c.size, files.c.modified_ns).where(files.c.feed == feed)
         with self._engine.connect() as connection:
             known = {row.path: (row.size, row.modified_ns) for row in connection.execute(query)}
-        return known | {file.path: (file.size, file.modified_ns) for file in self.refusals.all(feed)}
+        return known | {file.position: (file.size, file.modified_ns) for file in self.refusals.all(feed)}
 
-    def pending(self, table: str) -> list[FeedFile]:
+    def pending(self, table: str) -> list[Arrival]:
         """Files that the table has still to load."""
         query = (
             select(files)
@@ -129,7 +129,7 @@ class FileLedger:
         )
         return self._select(query)
 
-    def pending_first(self, table: str, *, upto: float, most: int) -> list[FeedFile]:
+    def pending_first(self, table: str, *, upto: float, most: int) -> list[Arrival]:
         """As much of what is pending as decides over the next load of `most` files, however many there are.
 
         These are the first files due, by time stamp and path, all punctuation, and of the files left out the one that
@@ -145,10 +145,10 @@ class FileLedger:
         due = or_(files.c.timestamp.is_(None), files.c.timestamp <= upto)
         first = self._select(data.where(due).order_by(*in_order).limit(most))
         others = data.where(files.c.id.not_in([file.id for file in first])).order_by(files.c.id).limit(1)
-        punctuation = waiting.where(files.c.state == FileState.PUNCTUATION)
+        punctuation = waiting.where(files.c.state == ArrivalState.PUNCTUATION)
         return [*first, *self._select(others), *self._select(punctuation.order_by(files.c.id))]
 
-    def held_up(self, table: str, waiting: Sequence[FeedFile]) -> dict[int, Promise]:
+    def held_up(self, table: str, waiting: Sequence[Arrival]) -> dict[int, Promise]:
         """Of files that wait for a table, those before which it has loaded others that arrived later, by id.
 
         With what the files that arrived before each of them had promised, loaded or not.
@@ -192,13 +192,13 @@ class FileLedger:
         query = (
             select(loads.c.table_name, files.c.path)
             .join(files, files.c.id == loads.c.file_id)
-            .where(loads.c.number.is_(None), files.c.state == FileState.AWAY)
+            .where(loads.c.number.is_(None), files.c.state == ArrivalState.AWAY)
             .order_by(files.c.timestamp.is_(None), files.c.timestamp.desc(), files.c.path.desc())
         )
         with self._engine.connect() as connection:
             return {row.table_name: row.path for row in connection.execute(query)}
 
-    def loaded(self, table: str) -> list[FeedFile]:
+    def loaded(self, table: str) -> list[Arrival]:
         """Files that the table has loaded, in the order of their arrival."""
         query = (
             select(files)
@@ -213,7 +213,7 @@ class FileLedger:
         query = (
             select(func.count(), func.coalesce(func.sum(files.c.rows), 0))
             .join(loads, and_(loads.c.file_id == files.c.id, loads.c.table_name == table))
-            .where(loads.c.number.is_not(None), files.c.state != FileState.PUNCTUATION)
+            .where(loads.c.number.is_not(None), files.c.state != ArrivalState.PUNCTUATION)
         )
         with self._engine.connect() as connection:
             count, rows = connection.execute(query).one()
@@ -266,33 +266,33 @@ class FileLedger:
                     [{"table_name": table, "file_id": file_id, "number": None} for file_id in ids],
                 )
 
-    def set_state(self, file_id: int, state: FileState, reason: str | None = None) -> None:
+    def set_state(self, file_id: int, state: ArrivalState, reason: str | None = None) -> None:
         with self._engine.begin() as connection:
             connection.execute(update(files).where(files.c.id == file_id).values(state=state, reason=reason))
 
-    def note_standing(self, file_ids: Sequence[int], state: FileState, reason: str | None) -> None:
+    def note_standing(self, file_ids: Sequence[int], state: ArrivalState, reason: str | None) -> None:
         """How files that are to be loaded were found, unless somebody has said something else about them meanwhile."""
         for some in portions(file_ids):
             with self._engine.begin() as connection:
                 waiting = (files.c.id.in_(some), files.c.state.in_(DATA))
                 connection.execute(update(files).where(*waiting).values(state=state, reason=reason))
 
-    def in_state(self, *states: FileState, feed: str | None = None) -> list[FeedFile]:
+    def in_state(self, *states: ArrivalState, feed: str | None = None) -> list[Arrival]:
         query = select(files).where(files.c.state.in_(states)).order_by(files.c.id)
         found = self._select(query if feed is None else query.where(files.c.feed == feed))
-        return found + (self.refusals.all(feed) if FileState.REFUSED in states else [])
+        return found + (self.refusals.all(feed) if ArrivalState.REFUSED in states else [])
 
-    def latest(self, feed: str, count: int) -> list[FeedFile]:
+    def latest(self, feed: str, count: int) -> list[Arrival]:
         """The files of a feed that came last and could be loaded, in the order of their arrival."""
         query = select(files).where(files.c.feed == feed, files.c.state.in_(LOADABLE)).order_by(files.c.id.desc())
         return self._select(query.limit(count))[::-1]
 
-    def arrivals(self, feed: str, count: int) -> list[Arrival]:
+    def times(self, feed: str, count: int) -> list[ArrivalTimes]:
         """When the data files of a feed that came last arrived and how they are stamped, in the order of arrival."""
         query = select(files.c.arrived_at, files.c.timestamp).where(files.c.feed == feed, files.c.state.in_(DATA))
         with self._engine.connect() as connection:
             rows = connection.execute(query.order_by(files.c.id.desc()).limit(count)).all()
-        return [Arrival(at=row.arrived_at, timestamp=row.timestamp) for row in reversed(rows)]
+        return [ArrivalTimes(at=row.arrived_at, timestamp=row.timestamp) for row in reversed(rows)]
 
     def last_arrival(self) -> float | None:
         """When the file that was registered last arrived."""
@@ -307,7 +307,7 @@ class FileLedger:
             for feed, state, count in connection.execute(query):
                 found.setdefault(feed, {})[state] = count
         for feed, count in self.refusals.counts().items():
-            found.setdefault(feed, {})[FileState.REFUSED] = count
+            found.setdefault(feed, {})[ArrivalState.REFUSED] = count
         return found
 
     def announced(self, timestamp: float | None, feed: str) -> float:
@@ -341,21 +341,21 @@ class FileLedger:
                     insert(feed_columns).values(feed=feed, name=column.name, type=column.type, position=position)
                 )
 
-    def _select(self, query: Any) -> list[FeedFile]:
+    def _select(self, query: Any) -> list[Arrival]:
         with self._engine.connect() as connection:
-            return [file_of(row) for row in connection.execute(query).mappings()]
+            return [arrival_of(row) for row in connection.execute(query).mappings()]
 
 
 def _over_earlier_files(feed: str, *, upto: int) -> Select[Any]:
     """For each file of a feed up to one: the newest time stamps of data and punctuation that arrived before it."""
 
-    def newest(states: Sequence[FileState]) -> Any:
+    def newest(states: Sequence[ArrivalState]) -> Any:
         stamp = case((files.c.state.in_(states), files.c.timestamp))
         return func.max(stamp).over(order_by=files.c.id, rows=(None, -1))
 
     query = select(
         files.c.id,
         newest(DATA).label("data"),
-        newest([FileState.PUNCTUATION]).label("punctuation"),
+        newest([ArrivalState.PUNCTUATION]).label("punctuation"),
     )
     return query.where(files.c.feed == feed, files.c.id <= upto)
