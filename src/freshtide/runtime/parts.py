@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from freshtide.runtime.watching import Check, SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.scheduling import RetryPolicy
 from freshtide.storage import Store, Tidying, finish_interrupted
-from freshtide.world import Clock, Disk, Mailbox, ProcessLock, Threads, names_in
+from freshtide.world import Clock, Disk, Mailbox, Processes, ProcessLock, SystemProcesses, Threads, names_in
 
 _PRUNE_EVERY = 3_600.0
 
@@ -50,6 +50,7 @@ class RunParts:
     computer: Computer
     checks: Callable[[], Sequence[Check]]
     """What has to be well about what computes."""
+    processes: Processes = field(default_factory=SystemProcesses)
 
     @cached_property
     def executor(self) -> Executor:
@@ -79,6 +80,7 @@ class RunParts:
             threads=self.threads,
             disk=self.disk,
             lock=self.lock,
+            processes=self.processes,
         )
 
     def engine(self, *, once: bool = False) -> Engine:

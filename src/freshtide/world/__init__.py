@@ -8,6 +8,7 @@ from freshtide.world.clock import Clock, SystemClock
 from freshtide.world.disk import Disk, OpenFile, OsDisk, Room, StrPath
 from freshtide.world.durability import make_folder, sync_files, sync_tree
 from freshtide.world.locks import FileLock, ProcessLock
+from freshtide.world.processes import Process, Processes, SystemProcesses
 from freshtide.world.questions import files_below, is_folder, names_in, sha256_of
 from freshtide.world.threads import Condition, Flag, Mailbox, SystemThreads, Task, Threads
 
@@ -20,10 +21,13 @@ __all__ = [
     "Mailbox",
     "OpenFile",
     "OsDisk",
+    "Process",
     "ProcessLock",
+    "Processes",
     "Room",
     "StrPath",
     "SystemClock",
+    "SystemProcesses",
     "SystemThreads",
     "Task",
     "Threads",

@@ -9,11 +9,22 @@ from pathlib import Path
 from types import TracebackType
 
 from freshtide.catalog.leases.folder import FolderSeat
-from freshtide.catalog.leases.holders import Holder, this_process
+from freshtide.catalog.leases.holders import Holder, granted
 from freshtide.catalog.leases.seats import Seat, Standing
 from freshtide.core.durations import format_duration
 from freshtide.core.errors import FreshtideError, LeaseLostError
-from freshtide.world import Clock, Disk, FileLock, ProcessLock, SystemClock, SystemThreads, Task, Threads
+from freshtide.world import (
+    Clock,
+    Disk,
+    FileLock,
+    Processes,
+    ProcessLock,
+    SystemClock,
+    SystemProcesses,
+    SystemThreads,
+    Task,
+    Threads,
+)
 
 # Without a heartbeat for this long a holder that cannot be seen counts as dead.
 LENGTH = 15.0
@@ -46,10 +57,12 @@ class RunLease:
         threads: Threads | None = None,
         disk: Disk | None = None,
         lock: Callable[[Path], ProcessLock] = FileLock,
+        processes: Processes | None = None,
         tell: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
         """`folder` is the one beside the tables, `catalog` the catalog's seat; `tell` hears why it takes long."""
         self._lock = lock(folder / "run.lock")
+        self._processes = processes or SystemProcesses()
         self._folder = FolderSeat(folder, disk)
         self._seats: tuple[Seat, ...] = (self._folder, catalog)
         self._length = length
@@ -119,7 +132,8 @@ class RunLease:
         last = max((standing.holder.epoch for standing in found.values() if standing is not None), default=0)
         now = self._clock.now()
         # Tables remember the epochs of their commits. Where both seats were thrown away, the time goes on from there.
-        holder = this_process(epoch=max(last + 1, int(now)), lock=self._lock.identity, taken_at=now)
+        epoch = max(last + 1, int(now))
+        holder = granted(self._processes.this(), epoch=epoch, lock=self._lock.identity, taken_at=now)
         taken: list[Seat] = []
         try:
             for seat, standing in found.items():
@@ -138,7 +152,7 @@ class RunLease:
                 seat.release(holder)
 
     def _is_dead(self, holder: Holder) -> bool:
-        return holder.is_gone or holder.had_locked(self._lock.identity)
+        return holder.is_gone(self._processes) or holder.had_locked(self._lock.identity, self._processes)
 
     def _outwait(self, doubtful: dict[Seat, Standing]) -> None:
         """Watch for heartbeats as long as the lease lasts. No clock but this process's own takes part."""

@@ -8,15 +8,16 @@ from freshtide.catalog.leases.folder import FolderSeat
 from freshtide.catalog.leases.holders import Holder
 from freshtide.catalog.leases.lease import LENGTH, WarehouseBusyError
 from freshtide.catalog.leases.seats import Standing
-from freshtide.world import Disk, SystemClock
+from freshtide.world import Disk, Processes, SystemClock, SystemProcesses
 
 
 class RunLock:
     """The lease on a storage, seen from outside."""
 
-    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+    def __init__(self, folder: Path, disk: Disk | None = None, processes: Processes | None = None) -> None:
         """The folder beside the tables in which the lease is kept."""
         self._seat = FolderSeat(folder, disk)
+        self._processes = processes or SystemProcesses()
 
     def holder(self) -> Holder | None:
         """Who runs the warehouse, if somebody does."""
@@ -37,9 +38,9 @@ class RunLock:
 
     def _held(self) -> Standing | None:
         found = self._seat.read()
-        if found is None or found.released or found.holder.is_gone:
+        if found is None or found.released or found.holder.is_gone(self._processes):
             return None
-        return found if found.holder.is_within_sight or _beats(found) else None
+        return found if found.holder.is_within_sight(self._processes) or _beats(found) else None
 
 
 def _beats(found: Standing) -> bool:
