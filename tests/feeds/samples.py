@@ -96,4 +96,5 @@ def polled(feeds: FeedSet, ledger: MemoryLedger, now: float = NOW) -> list[Arriv
     """Poll and register, as the runtime does."""
     files = feeds.poll(now)
     ledger.register(files)
+    feeds.acknowledge(files)
     return files

@@ -9,7 +9,7 @@ from typing import Any
 
 from freshtide.core.feeds import Column, Feed, SocketSource, StreamSource
 from freshtide.feeds.formats import JsonFormat
-from freshtide.feeds.streams import RejectedRow, StreamRow
+from freshtide.feeds.sources import RejectedRow, StreamRow
 from tests.feedsettings import feed_of
 
 _LONGEST = 20.0

@@ -195,3 +195,17 @@ def test_a_disk_that_does_not_answer_is_told_and_is_no_fault_of_the_file(
     found = [file for later in (1, 2) for file in polled(feeds, ledger, NOW + later)]
     assert [file.state for file in found] == [ArrivalState.READY]
     assert feeds.faults == {}
+
+
+def test_what_is_not_acknowledged_comes_again_and_nothing_else_of_its_feed(tmp_path: Path) -> None:
+    ledger = MemoryLedger()
+    feeds = FeedSet([make_feed()], tmp_path, ledger)
+    put(tmp_path / "landing" / "a.csv", HEADER + "2024-01-01T00:00:00Z,a,1\n")
+    (first,) = feeds.poll(NOW)
+    put(tmp_path / "landing" / "b.csv", HEADER + "2024-01-01T00:00:00Z,a,1\n")
+    assert feeds.poll(NOW + 60.0) == [first]
+    assert feeds.settling, "it is worth another look"
+    ledger.register([first])
+    feeds.acknowledge([first])
+    (second,) = feeds.poll(NOW + 120.0)
+    assert second.state is ArrivalState.DUPLICATE, "the ledger knows the first by then"

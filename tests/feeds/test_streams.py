@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from freshtide.core.feeds import Column, GeneratorSource, SocketSource
 from freshtide.feeds import FeedSet
-from freshtide.feeds.streams import (
+from freshtide.feeds.sources import (
     RejectedRow,
     RowReader,
     SocketStream,
@@ -27,7 +27,7 @@ from freshtide.feeds.streams import (
     StreamSet,
     open_stream,
 )
-from freshtide.feeds.streams.connections import LONGEST_LINE
+from freshtide.feeds.sources.connections import LONGEST_LINE
 
 from .streaming import Producer, Receiver, tick, ticks
 
@@ -193,7 +193,11 @@ def test_what_a_generator_yields_becomes_rows_until_it_ends(receiver: Receiver) 
     receiver.has(rows=3)
     receiver.until(lambda: stream.quiet)
     assert [row.time for row in receiver.rows] == [NOON.timestamp() + second for second in range(3)]
-    assert stream.problem is None
+    assert stream.problems == ()
+    assert (stream.position, stream.unacknowledged) == (3, 3)
+    stream.acknowledge(2)
+    stream.acknowledge(1)
+    assert stream.unacknowledged == 1, "what came before an acknowledged row is kept, too"
     stream.stop()
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from freshtide.cli.checks import check_everything
 from freshtide.core.feeds import SocketSource
-from freshtide.feeds.streams import SocketStream
-from freshtide.feeds.streams.connections import LONGEST_LINE, MOST_UNFINISHED
+from freshtide.feeds.sources import SocketStream
+from freshtide.feeds.sources.connections import LONGEST_LINE, MOST_UNFINISHED
 from tests.feeds.streaming import Producer, Receiver, tick, ticks
 from tests.warehouse.shop import Shop
 from tests.warehouse.test_single_rows import declare, line, newest

@@ -59,7 +59,7 @@ class ArrivalWatcher:
         self._outages = outages
         self._surroundings = surroundings
         self._found: list[Arrival] = []
-        """What is still to be registered: the feeds do not find it again."""
+        """What this look has found and is still to be registered. Until it is acknowledged, feeds bring it again."""
         self._is_unsure = False
         """Whether some of that may have been registered all the same, before the catalog's answer was lost."""
         self._absences = absences
@@ -115,6 +115,7 @@ class ArrivalWatcher:
     def _look(self) -> None:
         now, begun = self._clock.now(), self._clock.steady()
         asked = self._ask(begun) | self._go_on()
+        self._found = []
         if begun - self._released_at >= _RELEASE_EVERY:
             self._found += self._released(now)
             self._released_at = begun
@@ -172,6 +173,7 @@ class ArrivalWatcher:
             self._announce(there)
             paths = {(file.feed, file.position) for file in there}
             self.register([file for file in some if (file.feed, file.position) not in paths])
+            self._feeds.acknowledge(some)
             del self._found[: len(some)]
         self._is_unsure = False
 

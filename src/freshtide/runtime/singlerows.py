@@ -14,7 +14,7 @@ from freshtide.core.events import DataArrived, Event
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Table
-from freshtide.feeds.streams import RejectedRow, StreamRow, StreamSet
+from freshtide.feeds.sources import RejectedRow, StreamRow, StreamSet
 from freshtide.runtime.units import UnitWorker
 from freshtide.spark import LatestStreams, LatestTableRunner
 from freshtide.world import Clock, Mailbox
@@ -156,8 +156,15 @@ class SingleRows:
 
     def leave_behind(self) -> None:
         """Keep what still waits, such as for a table that is paused, until the next run."""
+        lost: set[str | None] = set()
         for runner in self._runners.values():
             try:
                 runner.leave_behind()
             except Exception:
                 _logger.exception("The rows that wait for '%s' could not be kept, and are lost.", runner.table.name)
+                lost.add(runner.table.feed)
+        for feed in self._feeds.values():
+            if not feed.brings_files and feed.name not in lost:
+                self._sources.acknowledge(feed.name)
+        for name, rows in self._sources.unacknowledged.items():
+            _logger.warning("Of the feed '%s', %d rows are not known to be kept.", name, rows)

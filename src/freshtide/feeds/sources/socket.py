@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 
 from freshtide.core.errors import FreshtideError, Problem
 from freshtide.core.feeds import Feed, SocketSource
-from freshtide.feeds.streams.connections import LONGEST_LINE, Connection, Connections
-from freshtide.feeds.streams.rows import RejectedRow, RowReader, StreamRow
-from freshtide.feeds.streams.stream import RowReceiver
+from freshtide.feeds.sources.connections import LONGEST_LINE, Connection, Connections
+from freshtide.feeds.sources.rows import RejectedRow, RowReader, StreamRow
+from freshtide.feeds.sources.source import RowReceiver, RowSource
 from freshtide.world import SystemClock
 
 _AT_ONCE = 1 << 16
@@ -27,7 +27,7 @@ class StreamAddressError(FreshtideError):
     """Nobody can listen there."""
 
 
-class SocketStream:
+class SocketStream(RowSource):
     """One thread that reads all connections. Producers come and go as they like; a lost connection is made again."""
 
     def __init__(
@@ -39,9 +39,9 @@ class SocketStream:
         steady: Callable[[], float] | None = None,
     ) -> None:
         """`steady` tells how time passes, if not the clock: by it connections wait and are waited for."""
+        super().__init__(receiver)
         self._feed = feed
         self._source = source
-        self._receiver = receiver
         self._steady = steady or SystemClock().steady
         self._reader = RowReader(feed)
         self._selector = selectors.DefaultSelector()
@@ -57,8 +57,6 @@ class SocketStream:
         """Before this it is not the time to connect again, or to let somebody in."""
         self._has_tried = not source.connect
         self._thread = threading.Thread(target=self._run, name=f"stream-{feed.name}", daemon=True)
-        self.problem: Problem | None = None
-        self.fault: BaseException | None = None
 
     @property
     def address(self) -> tuple[str, int]:
@@ -248,10 +246,7 @@ class SocketStream:
                     rejected.append(RejectedRow(read.content, f"the connection ended within the line: {read.reason}"))
                 else:
                     rejected.append(read)
-        if rows:
-            self._receiver.take(rows)
-        if rejected:
-            self._receiver.reject(rejected)
+        self._deliver(rows, rejected)
 
 
 def _reason(error: OSError) -> str:

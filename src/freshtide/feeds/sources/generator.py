@@ -6,24 +6,22 @@ import threading
 
 from freshtide.core.errors import Problem
 from freshtide.core.feeds import Feed, GeneratorSource
-from freshtide.feeds.streams.rows import RowReader, StreamRow
-from freshtide.feeds.streams.stream import RowReceiver
+from freshtide.feeds.sources.rows import RowReader, StreamRow
+from freshtide.feeds.sources.source import RowReceiver, RowSource
 
 
-class GeneratorStream:
+class GeneratorStream(RowSource):
     """A thread that takes one row after the other as they are yielded. It ends with the function."""
 
     def __init__(self, feed: Feed, source: GeneratorSource, receiver: RowReceiver) -> None:
+        super().__init__(receiver)
         self._feed = feed
         self._source = source
-        self._receiver = receiver
         self._reader = RowReader(feed)
         self._lock = threading.Lock()
         """Held while a row is handed over."""
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name=f"stream-{feed.name}", daemon=True)
-        self.problem: Problem | None = None
-        self.fault: BaseException | None = None
         self.quiet = False
 
     def start(self) -> None:
@@ -56,9 +54,9 @@ class GeneratorStream:
                 return False
             try:
                 if isinstance(read, StreamRow):
-                    self._receiver.take([read])
+                    self._deliver([read], [])
                 else:
-                    self._receiver.reject([read])
+                    self._deliver([], [read])
             except BaseException as error:
                 self.fault = error
                 return False

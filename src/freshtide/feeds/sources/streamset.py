@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from freshtide.core.errors import Problem
 from freshtide.core.feeds import Feed, FolderSource, GeneratorSource, SocketSource
-from freshtide.feeds.streams.generators import GeneratorStream
-from freshtide.feeds.streams.sockets import SocketStream
-from freshtide.feeds.streams.stream import RowReceiver, Stream
+from freshtide.feeds.sources.generator import GeneratorStream
+from freshtide.feeds.sources.socket import SocketStream
+from freshtide.feeds.sources.source import RowReceiver, Stream, in_words
 
 
 def open_stream(feed: Feed, receiver: RowReceiver) -> Stream:
@@ -50,13 +50,22 @@ class StreamSet:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return tuple(stream.problem for stream in self._streams.values() if stream.problem is not None)
+        return tuple(problem for stream in self._streams.values() for problem in stream.problems)
 
     @property
     def faults(self) -> dict[str, tuple[str, ...]]:
         """The same in words, by feed; feeds without a problem are left out."""
-        told = {name: stream.problem for name, stream in self._streams.items()}
-        return {name: (problem.message,) for name, problem in told.items() if problem is not None}
+        return in_words({name: stream.problems for name, stream in self._streams.items()})
+
+    def acknowledge(self, feed: str) -> None:
+        """All that the feed has brought so far is kept."""
+        stream = self._streams[feed]
+        stream.acknowledge(stream.position)
+
+    @property
+    def unacknowledged(self) -> dict[str, int]:
+        """How many rows are not known to be kept, by feed; feeds of which all are, are left out."""
+        return {name: stream.unacknowledged for name, stream in self._streams.items() if stream.unacknowledged}
 
     @property
     def fault(self) -> BaseException | None:
