@@ -55,7 +55,7 @@ _MORE: dict[str, Callable[[int], Any]] = {
 _TYPES = {"ratio": pa.float64(), "price": pa.decimal128(10, 2), "seen": TIME, "local": pa.timestamp("us")}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(steps=_Steps)
 def test_the_same_log_is_the_same_table_to_both(steps: list[Step]) -> None:
     with TemporaryDirectory() as folder:
