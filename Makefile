@@ -6,7 +6,7 @@ SOURCES := $(shell find src -type f ! -path '*/__pycache__/*')
 COMPILED := build/compiled
 LOCKED := --quiet --disable-pip-version-check --no-deps --require-hashes
 
-.PHONY: help demo test test-compiled test-postgresql test-slow chaos lint format bench wheel compiled lock audit-dependencies clean
+.PHONY: help demo test test-compiled test-postgresql test-slow simulate-faults chaos lint format bench wheel compiled lock audit-dependencies clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -26,6 +26,9 @@ test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on Pos
 
 test-slow: .venv/.installed-dev ## Run the tests that take minutes
 	@$(BIN)/pytest -m slow
+
+simulate-faults: .venv/.installed-dev ## Run the real runtime in simulated worlds with faults: SEEDS=100, FIRST=0
+	@$(BIN)/python -m faults --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0)
 
 chaos: .venv/.installed-dev ## Kill a warehouse again and again and check what is left: MINUTES=10, SEED=1
 	@$(BIN)/python -m chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))

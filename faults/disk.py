@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
@@ -53,9 +53,15 @@ class Fault:
 class SimulatedDisk:
     """A Disk over a platter."""
 
-    def __init__(self, clock: Clock | None = None, *, platter: Platter | None = None) -> None:
-        """`clock` tells the times that files bear, in seconds."""
-        self._platter = platter or Platter(clock)
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        *,
+        spend: Callable[[], None] = lambda: None,
+        platter: Platter | None = None,
+    ) -> None:
+        """`clock` tells the times that files bear, in seconds, and `spend` lets the time of a call pass."""
+        self._platter = platter or Platter(clock, spend)
         self._is_alive = True
         self.faults: list[Fault] = []
         self.calls: Counter[str] = Counter()
@@ -86,6 +92,7 @@ class SimulatedDisk:
     def meet(self, call: str, path: str) -> None:
         """Count a call, and let it fail if it shall."""
         self.calls[call] += 1
+        self._platter.spend()
         if self.dies_at is not None and self.calls.total() >= self.dies_at:
             self.kill()
         if not self._is_alive or not self._platter.is_on:

@@ -44,6 +44,10 @@ class Turns:
     def now(self) -> float:
         return _BEGIN + self.steady + self.set_by
 
+    def spend(self, seconds: float) -> None:
+        """Let time pass in the midst of a turn."""
+        self.steady += seconds
+
     def spawn(self, work: Callable[[], None], process: Process, name: str) -> _Turn:
         turn = _Turn(self, process, name)
         turn.body = greenlet(lambda: turn.carry_out(work))

@@ -1,0 +1,86 @@
+"""The warehouse that is simulated: feeds, tables, and what their queries mean, in Python."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from freshtide.core.errors import Origin
+from freshtide.project import Declarations, Project, assemble, declare_sql, read_feed, settings_from
+
+ROOT = Path("/sim")
+MINUTE = 60_000_000
+LATENESS = 30.0
+_BY_HAND = Origin(file="<simulated>")
+_SETTINGS: dict[str, Any] = {
+    "tracks": 2,
+    "poll": "1s",
+    "retry": {"attempts": 4, "backoff": "1s", "longest": "8s"},
+    "min_free": "0MB",
+}
+_FEED: dict[str, Any] = {
+    "format": "csv",
+    "schema": {"id": "bigint not null", "ts": "timestamp not null", "k": "string", "v": "int"},
+    "time_column": "ts",
+    "settle": "renamed",
+    "period": "10s",
+}
+_TABLES = """
+CREATE STREAMING TABLE a AS SELECT * FROM STREAM in_order;
+CREATE STREAMING TABLE b AS SELECT * FROM STREAM with_late WHERE v >= 0;
+CREATE MATERIALIZED VIEW large AS SELECT id, ts, k, v FROM a WHERE v > 50;
+CREATE MATERIALIZED VIEW per_minute AS
+  SELECT date_trunc('MINUTE', ts) AS minute, k, sum(v) AS total FROM b GROUP BY 1, 2;
+CREATE MATERIALIZED VIEW totals AS SELECT k, sum(v) AS total FROM a GROUP BY k;
+"""
+
+
+class Row(NamedTuple):
+    id: int
+    ts: int
+    k: str
+    v: int
+
+
+def per_minute(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
+    found: dict[tuple[int, str], int] = defaultdict(int)
+    for row in rows:
+        found[row.ts // MINUTE * MINUTE, row.k] += row.v
+    return sorted((minute, key, total) for (minute, key), total in found.items())
+
+
+def totals(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
+    found: dict[str, int] = defaultdict(int)
+    for row in rows:
+        found[row.k] += row.v
+    return sorted(found.items())
+
+
+FEEDS = ("in_order", "with_late")
+BASES: Mapping[str, tuple[str, Callable[[Row], bool]]] = {
+    "a": ("in_order", lambda _row: True),
+    "b": ("with_late", lambda row: row.v >= 0),
+}
+"""Base tables with their feed, and which of its rows their query keeps."""
+VIEWS: Mapping[str, tuple[str, Callable[[Sequence[Row]], list[tuple[Any, ...]]]]] = {
+    "large": ("a", lambda rows: sorted(row for row in rows if row.v > 50)),
+    "per_minute": ("b", per_minute),
+    "totals": ("a", totals),
+}
+"""Views with their source, and what they hold over its rows, in order."""
+
+
+@cache
+def project() -> Project:
+    declarations = Declarations()
+    for feed, more in (("in_order", {}), ("with_late", {"lateness": f"{LATENESS:.0f}s"})):
+        declared, problems = read_feed(
+            {"name": feed, "path": f"landing/{feed}/*.csv", **_FEED, **more}, lambda _: _BY_HAND
+        )
+        assert declared is not None, problems
+        declarations.add_feed(declared)
+    declare_sql(_TABLES, "<simulated>", declarations)
+    return assemble(declarations, settings_from(_SETTINGS), ROOT)

@@ -1,0 +1,33 @@
+"""The real runtime in simulated worlds: what must hold does, and what breaks it is found."""
+
+from __future__ import annotations
+
+import pytest
+from faults.campaign import run
+from faults.disk import SimulatedDisk
+from faults.oracle import WrongError
+
+from freshtide.world.disk import StrPath
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_row_is_once_where_it_belongs_whatever_happens(seed: int) -> None:
+    story = run(seed)
+    assert story.updates > 0
+
+
+def test_the_same_seed_is_the_same_run() -> None:
+    assert run(1) == run(1)
+
+
+def test_a_warehouse_that_forces_nothing_to_disk_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    sync = SimulatedDisk.sync
+
+    def only_for_the_producer(disk: SimulatedDisk, path: StrPath) -> None:
+        if "/landing" in str(path) or str(path) in ("/", "/sim"):
+            sync(disk, path)
+
+    monkeypatch.setattr(SimulatedDisk, "sync", only_for_the_producer)
+    with pytest.raises(WrongError):
+        for seed in range(20):
+            run(seed)
