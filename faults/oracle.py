@@ -11,7 +11,7 @@ from faults.computer import rows_of, values_of
 from faults.disk import SimulatedDisk
 from faults.tables import BASES, VIEWS, Row
 from faults.world import Landed, Life, open_tables
-from freshtide.storage import Snapshot, Store
+from freshtide.storage import Snapshot, StorageError, Store
 
 
 class WrongError(Exception):
@@ -29,6 +29,12 @@ class Oracle:
     def look(self, disk: SimulatedDisk) -> None:
         """At any moment: no row twice and none that was never there, and no table goes back in time."""
         tables = open_tables(disk.another_process(), lambda: 0.0)
+        try:
+            self._look(tables)
+        except StorageError as error:
+            raise WrongError(f"A table cannot be read: {error}") from error
+
+    def _look(self, tables: Store) -> None:
         for table in BASES:
             self._base(tables, table)
         for table in (*BASES, *VIEWS):
