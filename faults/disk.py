@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
-from types import TracebackType
 from typing import Any
 
+from faults.files import SimulatedFile, facts_of
 from faults.platter import Clock, File, Folder, Node, Platter
 from freshtide.world import Room, StrPath
 
-_DEVICE = 1
 _ROOM = Room(total=1 << 40, free=1 << 39)
 
 
@@ -257,8 +255,11 @@ class SimulatedDisk:
         return self._found(path)
 
     def _found(self, path: StrPath) -> Node:
+        return self._below_root(_parts(os.fspath(path)), path)
+
+    def _below_root(self, names: Iterable[str], path: StrPath) -> Node:
         node: Node = self._platter.root
-        for name in _parts(os.fspath(path)):
+        for name in names:
             if isinstance(node, File):
                 raise _refusal(errno.ENOTDIR, path)
             inner = node.names.get(name)
@@ -279,21 +280,19 @@ class SimulatedDisk:
 
     def _placed(self, path: StrPath) -> tuple[Folder, str]:
         """The folder that a path lies in, and its name there."""
-        node: Node = self._platter.root
         *above, name = _parts(os.fspath(path))
-        for part in above:
-            if isinstance(node, File):
-                raise _refusal(errno.ENOTDIR, path)
-            inner = node.names.get(part)
-            if inner is None:
-                raise _refusal(errno.ENOENT, path)
-            node = inner
-        if isinstance(node, File):
+        folder = self._below_root(above, path)
+        if isinstance(folder, File):
             raise _refusal(errno.ENOTDIR, path)
-        return node, name
+        return folder, name
 
     def _file_made(self, call: str, path: StrPath) -> File:
-        folder, name = self._place(call, path)
+        self.meet(call, os.fspath(path))
+        return self._made(path)
+
+    def _made(self, path: StrPath) -> File:
+        """The file of that name; a new one where there is none."""
+        folder, name = self._placed(path)
         node = folder.names.get(name)
         if isinstance(node, Folder):
             raise _refusal(errno.EISDIR, path)
@@ -303,90 +302,15 @@ class SimulatedDisk:
         return node
 
     def _put(self, path: StrPath, content: bytes) -> None:
-        folder, name = self._placed(path)
-        node = folder.names.get(name)
-        if isinstance(node, Folder):
-            raise _refusal(errno.EISDIR, path)
-        if node is None:
-            node = self._platter.new_file()
-            self._platter.rename((folder, name, node))
-        node.content, node.is_rewritten = content, True
-        node.modified_ns = node.changed_ns = self._platter.now_ns()
+        file = self._made(path)
+        file.content, file.is_rewritten = content, True
+        file.modified_ns = file.changed_ns = self._platter.now_ns()
 
     def _empty(self, folder: Folder) -> None:
         for name, node in list(folder.names.items()):
             if isinstance(node, Folder):
                 self._empty(node)
             self._platter.rename((folder, name, None))
-
-
-class SimulatedFile:
-    """An open file of a simulated disk."""
-
-    def __init__(self, disk: SimulatedDisk, file: File, path: str, *, appends: bool = False) -> None:
-        self._disk = disk
-        self._file = file
-        self._path = path
-        self._appends = appends
-        self._place = len(file.content) if appends else 0
-        self.closed = False
-
-    def readable(self) -> bool:
-        return not self._appends
-
-    def read(self, size: int = -1, /) -> bytes:
-        self._disk.meet("read", self._path)
-        end = len(self._file.content) if size < 0 else self._place + size
-        found = bytes(self._file.content[self._place : end])
-        self._place += len(found)
-        return found
-
-    def readinto(self, buffer: bytearray, /) -> int:
-        found = self.read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
-
-    def seek(self, place: int, whence: int = os.SEEK_SET, /) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: len(self._file.content)}[whence]
-        self._place = start + place
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
-
-    def write(self, content: bytes, /) -> int:
-        self._disk.meet("write", self._path)
-        if not isinstance(self._file.content, bytearray):
-            self._file.content = bytearray(self._file.content)
-        self._file.content += content
-        self._place = len(self._file.content)
-        self._file.modified_ns = self._file.changed_ns = self._disk.now_ns()
-        return len(content)
-
-    def look(self) -> os.stat_result:
-        self._disk.meet("look", self._path)
-        return facts_of(self._file)
-
-    def close(self) -> None:
-        self.closed = True
-
-    def __enter__(self) -> SimulatedFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def facts_of(node: Node) -> os.stat_result:
-    is_folder = isinstance(node, Folder)
-    mode = stat.S_IFDIR | 0o755 if is_folder else stat.S_IFREG | 0o644
-    size = 4_096 if isinstance(node, Folder) else len(node.content)
-    modified, changed = node.modified_ns, node.changed_ns
-    whole = (modified // 10**9, modified // 10**9, changed // 10**9)
-    parts = (modified / 1e9, modified / 1e9, changed / 1e9, modified, modified, changed)
-    return os.stat_result((mode, node.number, _DEVICE, 1, 0, 0, size, *whole, *parts))
 
 
 @lru_cache(maxsize=1 << 16)
