@@ -105,6 +105,30 @@ def test_rows_for_which_a_query_computes_what_no_table_can_hold_are_rejected(
     shop.warehouse.close()
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_what_no_table_can_hold_is_looked_for_only_in_rows_that_the_query_keeps(
+    tmp_path: Path, spark: SparkSession, large: bool
+) -> None:
+    shop = Shop(tmp_path / "shop", spark, retry={"attempts": 1}, **({"large_update": "10B"} if large else {}))
+    feed(shop, "f", {"ts": "timestamp", "k": "string"})
+    later = "ts + make_interval(CAST(k AS int)) AS later"
+    shop.warehouse.sql(f"CREATE STREAMING TABLE t AS SELECT ts, k, {later} FROM STREAM f WHERE k RLIKE '^[0-9]+$'")
+    shop.warehouse.sql(
+        f"CREATE STREAMING TABLE u AS SELECT * FROM (SELECT ts, k, {later} FROM STREAM f WHERE k RLIKE '^[0-9]+$') "
+        "WHERE later > TIMESTAMP'2026-06-01T00:00:00Z'"
+    )
+    shop.drop("f", "1.csv", "ts,k\n" + "".join(f"{stamp(1)},{k}\n" for k in ("1", "abc", "2026-01-01", "0", "7974")))
+    shop.load()
+    assert {row["k"] for row in shop.rows("t")} == {"1", "0"}
+    assert {row["k"] for row in shop.rows("u")} == {"1"}
+    for table, left_out in (("t", 2), ("u", 3)):
+        (reason,) = reasons(shop, table)
+        assert "of what the query gives, column 'later': '+10000" in reason
+        assert shop.counts()[table].filtered == left_out
+    shop.check()
+    shop.warehouse.close()
+
+
 @pytest.mark.parametrize("said", ["STREAMING TABLE t TBLPROPERTIES ('update_key'='v')", "MATERIALIZED VIEW t"])
 def test_where_a_result_is_of_no_single_row_the_way_out_is_told(shop: Shop, said: str) -> None:
     feed(shop, "f", {"ts": "timestamp", "text": "string", "v": "int"})

@@ -226,8 +226,9 @@ def test_a_catalog_with_columns_that_differ_by_case_alone_opens(shop: Shop, capl
     later.warehouse.close()
 
 
-def test_a_delimiter_at_the_end_of_a_line_makes_no_column(shop: Shop) -> None:
-    feed(shop, on_schema_change="evolve")
+@pytest.mark.parametrize("on_schema_change", ["fail", "evolve"])
+def test_a_delimiter_at_the_end_of_a_line_makes_no_column(shop: Shop, on_schema_change: str) -> None:
+    feed(shop, on_schema_change=on_schema_change)
     shop.drop("f", "1.csv", f"ts,k,v,\n{stamp(1)},x,1,\n{stamp(2)},y,2,astray\n{stamp(3)},z,many,\n")
     shop.load()
     assert shop.rows("t") == [{"ts": datetime.fromisoformat(stamp(1)), "k": "x", "v": 1}]
@@ -235,6 +236,25 @@ def test_a_delimiter_at_the_end_of_a_line_makes_no_column(shop: Shop) -> None:
     shop.drop("f", "2.csv", f"v,k,ts\n4,w,{stamp(4)}\nmany,w,{stamp(5)}\n")
     shop.load()
     assert Counter(reasons(shop))["column 'v': 'many' is not a int"] == 2
+    shop.check()
+
+
+def test_a_value_of_json_under_no_name_is_rejected(shop: Shop) -> None:
+    feed(shop, format="json", on_schema_change="evolve")
+    records = [
+        {"ts": stamp(1), "v": 1},
+        {"ts": stamp(2), "v": 2, "": "astray"},
+        {"ts": stamp(3), "v": 3, "": None},
+        {"ts": stamp(4), "v": 4, " ": {"a": 1}, "more": "m"},
+    ]
+    shop.drop("f", "1.json", "".join(json.dumps(record) + "\n" for record in records))
+    shop.drop("f", "2.json", json.dumps({"ts": stamp(5), "v": 5}) + "\n")
+    shop.load()
+    assert sorted(row["v"] for row in shop.rows("t")) == [1, 3, 5]
+    assert reasons(shop) == [
+        "it has 'astray' in a column without a name",
+        """it has '{"a":1}' in a column without a name""",
+    ]
     shop.check()
 
 

@@ -9,6 +9,7 @@ How a feed is written is read in `project/feeds`, and rows of files are read by 
 """
 
 from freshtide.feeds.admission import PUT_ASIDE, Ledger, admit, retry
+from freshtide.feeds.columnfaults import RETRY
 from freshtide.feeds.errors import (
     NamePatternError,
     NotQuarantinedError,
@@ -30,11 +31,13 @@ from freshtide.feeds.quarantine import (
 )
 from freshtide.feeds.settling import Signature
 from freshtide.feeds.timeformats import check_time_format, parser
+from freshtide.feeds.typefaults import fault_of_structs, unknown_to_spark
 from freshtide.feeds.watching import FolderWatcher, SettledFile
 
 __all__ = [
     "CHANGED",
     "PUT_ASIDE",
+    "RETRY",
     "FeedSet",
     "FolderWatcher",
     "Inspection",
@@ -51,6 +54,7 @@ __all__ = [
     "admit",
     "check_feed",
     "check_time_format",
+    "fault_of_structs",
     "inspect",
     "landing_folders",
     "parser",
@@ -59,5 +63,6 @@ __all__ = [
     "retry",
     "retry_everywhere",
     "skip_everywhere",
+    "unknown_to_spark",
     "verdicts",
 ]

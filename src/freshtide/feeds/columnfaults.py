@@ -13,6 +13,8 @@ RETRY = "`freshtide feeds retry`"
 
 def fault_of_columns(feed: Feed, columns: tuple[str, ...]) -> str | None:
     """Of a file that has the same columns for all its rows."""
+    if not all(name.strip() for name in columns):
+        return f"The file has a column without a name. Mend the file, then {RETRY}."
     if misnamed := _misnamed(feed, columns):
         return _told(misnamed)
     if feed.time.column not in columns:
@@ -47,10 +49,7 @@ def _differences(feed: Feed, columns: Sequence[str], *, missing: list[str]) -> s
 
 
 def _misnamed(feed: Feed, columns: Sequence[str]) -> str | None:
-    """What is wrong with names: Spark does not tell them apart by case.
-
-    A column without a name is none: a delimiter at the end of a header makes one.
-    """
+    """What is wrong with names: Spark does not tell them apart by case. A key without a name makes no column."""
     named = Counter(name.lower() for name in columns if name.strip())
     doubled = [name for name, count in named.items() if count > 1]
     if doubled:

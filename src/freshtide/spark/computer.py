@@ -30,6 +30,7 @@ from freshtide.spark.maintenance import LatestViewMaintainer, ViewMaintainer
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
 from freshtide.spark.sessions import SparkTracks
+from freshtide.spark.unreadable import KnownGood
 from freshtide.storage import Prepared, Store
 
 
@@ -145,7 +146,9 @@ class SparkComputer:
     ) -> tuple[Column, ...]:
         """Columns that files of a feed have beyond those that are known of it."""
         with self._in_words():
-            return discovered_columns(self._session(pool), self._feeds[feed], files, known)
+            session, declared = self._session(pool), self._feeds[feed]
+            known_good = KnownGood(session=session, feed=declared, tables=self._store.root)
+            return discovered_columns(session, declared, files, known, known_good=known_good)
 
     def states(self, pool: str, *, scans: SharedScans | None = None) -> TableStates:
         """Readable states of all tables, in the calling thread's session."""

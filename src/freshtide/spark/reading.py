@@ -7,7 +7,7 @@ import json
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from freshtide.spark.schemas import quoted
+from freshtide.spark.schemas import quoted, type_text
 from freshtide.storage import DataFile, Snapshot
 
 # Rows that are in one place need no shuffle. Up to this many bytes that saves more than working in parallel.
@@ -19,7 +19,7 @@ def schema_of(snapshot: Snapshot) -> StructType:
 
 
 def empty_frame(session: SparkSession, schema: StructType) -> DataFrame:
-    nothing = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in schema]
+    nothing = [f"CAST(NULL AS {type_text(field.dataType)}) AS {quoted(field.name)}" for field in schema]
     # Spark sees that this is empty when it plans; a DataFrame of no Python rows would start a job.
     return session.sql(f"SELECT {', '.join(nothing)} WHERE false")
 

@@ -11,6 +11,8 @@ from freshtide.core.tables import SqlQuery, Table
 from freshtide.spark.queries import Narrowed, evaluate
 from freshtide.spark.unstorable import any_of, faults_of_result
 
+_NUMBER = "__number"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
@@ -32,16 +34,27 @@ class Results:
         frame = evaluate(self.session, self.table.query, [rows])
         if not self.only_storable:
             return frame
-        return frame.where(f"NOT ({any_of(faults_of_result(frame.schema, self.table.partition_by))})")
+        return _where(frame, f"NOT ({any_of(faults_of_result(frame.schema, self.table.partition_by))})")
 
     def unstorable(self, rows: Narrowed, *, file: str) -> DataFrame:
         """File, content and reason of what is left out of the rows of a file; the content is what the query gives."""
         frame = evaluate(self.session, self.table.query, [rows])
         faults = faults_of_result(frame.schema, self.table.partition_by)
-        return frame.where(any_of(faults)).select(
+        return _where(frame, any_of(faults)).select(
             sf.lit(file).alias("file"),
             sf.to_json(sf.struct("*")).alias("content"),
             sf.concat(sf.lit("of what the query gives, "), sf.coalesce(*(fault.told() for fault in faults))).alias(
                 "reason"
             ),
         )
+
+
+def _where(frame: DataFrame, condition: str) -> DataFrame:
+    """The rows of a result that meet a condition, asked of no other rows.
+
+    Spark moves a condition down to the query's own, and may then compute what it asks of before it looks whether the
+    query keeps the row: a value that only rows which are left out have no answer for would fail the query. Below a
+    number that is not determined by the row nothing is moved, as long as the condition is about that number, too.
+    """
+    numbered = frame.select("*", sf.monotonically_increasing_id().alias(_NUMBER))
+    return numbered.where(f"{_NUMBER} >= 0 AND ({condition})").drop(_NUMBER)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, TimestampType
 
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.latest import WINDOW_COLUMNS
 from freshtide.core.tables import Table
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class UnknownColumnsError(FreshtideError):
@@ -65,6 +68,18 @@ def literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def type_text(kind: DataType) -> str:
+    """The type as it is written in SQL. Spark itself leaves names of fields as they are, whatever is in them."""
+    match kind:
+        case StructType():
+            return f"struct<{','.join(f'{_name(field.name)}:{type_text(field.dataType)}' for field in kind)}>"
+        case ArrayType():
+            return f"array<{type_text(kind.elementType)}>"
+        case MapType():
+            return f"map<{type_text(kind.keyType)},{type_text(kind.valueType)}>"
+    return kind.simpleString()
+
+
 def schema_from_ddl(columns: str) -> StructType:
     schema = StructType.fromDDL(columns)
     assert isinstance(schema, StructType), "a list of columns is a struct"
@@ -81,3 +96,7 @@ def effective_type(feed: Feed, column: Column) -> str:
     if column.name == feed.time.column and feed.time.format is not None:
         return "timestamp"
     return column.type
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else quoted(name)

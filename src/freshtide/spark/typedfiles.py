@@ -17,11 +17,12 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
+from freshtide.feeds import RETRY, fault_of_structs, unknown_to_spark
 from freshtide.spark.conversions import converted
 from freshtide.spark.failures import UnreadableFilesError
 from freshtide.spark.formats.format import NO_TEXT, Layout
 from freshtide.spark.parsedtexts import unparsed_values
-from freshtide.spark.schemas import quoted
+from freshtide.spark.schemas import quoted, type_text
 from freshtide.spark.verdicts import CONTENT
 
 
@@ -79,7 +80,7 @@ def present_columns(
         if not is_written and converted("x", types[column.name], column) is None:
             reason = (
                 f"Column '{column.name}' is of type {types[column.name]} in the file, and feed '{feed.name}' declares "
-                f"{column.type}. Mend one of them, then `freshtide feeds retry`."
+                f"{column.type}. Mend one of them, then {RETRY}."
             )
             raise UnreadableFilesError([(file, reason)])
     return present, tuple(types[column.name] for column in present)
@@ -87,15 +88,24 @@ def present_columns(
 
 def spark_types(file: Arrival, schema: pa.Schema) -> dict[str, str]:
     """The types of a file's columns in Spark's words. Times without a zone are UTC."""
-    types = {}
+    types, faults = {}, {}
     for field in schema:
+        if fault := fault_of_structs(field.type):
+            faults[field.name] = fault
+            continue
         try:
             types[field.name] = "string" if pa.types.is_null(field.type) else _type(field.type)
         except PySparkException:
-            reason = f"Column '{field.name}' is of type {field.type}, which Spark has no type for."
-            raise UnreadableFilesError([(file, reason)]) from None
+            faults[field.name] = unknown_to_spark(field.type)
+    require_types(file, faults)
     return types
 
 
+def require_types(file: Arrival, faults: Mapping[str, str]) -> None:
+    """UnreadableFilesError where something is wrong with the types of columns: by their names, in words."""
+    for column, fault in faults.items():
+        raise UnreadableFilesError([(file, f"Column '{column}' {fault}. Mend the file, then {RETRY}.")])
+
+
 def _type(arrow: pa.DataType) -> str:
-    return from_arrow_type(arrow, prefer_timestamp_ntz=False).simpleString()
+    return type_text(from_arrow_type(arrow, prefer_timestamp_ntz=False))

@@ -39,6 +39,13 @@ class KnownGood:
         if not found:
             raise SparkFailedError("Spark finds nothing in a file that is known to be good.")
 
+    def fault_of(self, file: Arrival, error: BaseException) -> str:
+        """What is wrong with a file by what Spark says of it, if that is to be relied on."""
+        if not Path(file.position).exists():
+            raise error  # It is waited for.
+        self.require_readable()
+        return _reason(file, error)
+
     def _written(self) -> Path:
         path = self.tables / _FOLDER / f"one-row.{self.feed.format.name}"
         if not path.exists():

@@ -68,7 +68,8 @@ class CsvFiles:
         return read_text(feed, raw, wanted, _read_records if CsvFormat.of(feed).multiline else _read_lines)
 
     def column_fault(self, feed: Feed, columns: tuple[str, ...]) -> str | None:
-        return fault_of_columns(feed, columns)
+        # A delimiter at the end of a header makes no column; rows with a value there are rejected.
+        return fault_of_columns(feed, tuple(name for name in columns if name.strip()))
 
 
 def record_lines(feed: Feed, file: Arrival) -> list[bytes] | None:

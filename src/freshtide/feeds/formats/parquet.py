@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +27,11 @@ from freshtide.feeds.formats.format import require_encoding
 from freshtide.feeds.limits import limits_of
 from freshtide.feeds.rawfiles import RawFile
 from freshtide.feeds.timeformats import is_epoch
+from freshtide.feeds.typefaults import fault_of_structs, inner_types, unknown_to_spark
 
 _MAGIC = b"PAR1"
 # As the JSON of a Parquet logical type spells them.
+_MOST_DIGITS = 38
 _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 
 
@@ -79,27 +82,46 @@ def _unpacked(metadata: Any) -> int:
 def nanoseconds(path: str) -> frozenset[tuple[str, ...]]:
     """Where there are times in nanoseconds: names of columns and, within them, of fields, in lower case, `element`,
     `key` and `value`. Nowhere where the file cannot be read, which whoever reads it will find out."""
+    return frozenset(
+        tuple(name.lower() for name in place)
+        for place, kind in _logical_types(path)
+        if kind.get("Type") == "Timestamp" and kind.get("timeUnit") == "nanoseconds"
+    )
+
+
+def type_faults(path: str) -> dict[str, str]:
+    """What is wrong with the types of columns, by their names: Spark would refuse the file, and not name them."""
+    found: dict[str, str] = {}
+    for (name, *_), kind in _logical_types(path):
+        type_, digits = kind.get("Type"), kind.get("precision", 0)
+        if type_ in ("Time", "Float16"):
+            found.setdefault(name, unknown_to_spark(type_.lower()))
+        elif type_ == "Decimal" and digits > _MOST_DIGITS:
+            found.setdefault(name, unknown_to_spark(f"decimal({digits},{kind.get('scale', 0)})"))
+    with suppress(pa.ArrowException, OSError):
+        for field in pq.read_schema(path):
+            if fault := fault_of_structs(field.type):
+                found.setdefault(field.name, fault)
+    return found
+
+
+def _logical_types(path: str) -> list[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """What a file says of the values in it, by where they are: names of columns and, within them, of fields."""
     try:
         metadata = pq.read_metadata(path)
         places = [place for field in metadata.schema.to_arrow_schema() for place in _leaves(field.type, (field.name,))]
     except (pa.ArrowException, OSError):
-        return frozenset()
+        return []
     # Not by Arrow's types: of the times that old writers store in 96 bits, which Spark reads, it makes nanoseconds.
     logical = (metadata.schema.column(place).logical_type.to_json() for place in range(len(metadata.schema)))
-    found = zip(places, logical, strict=True)
-    return frozenset(place for place, kind in found if json.loads(kind).get("timeUnit") == "nanoseconds")
+    return list(zip(places, map(json.loads, logical), strict=True))
 
 
 def _leaves(kind: pa.DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Where the values of a type are that Parquet has columns for, in its order."""
-    if pa.types.is_map(kind):
-        inner = [("key", kind.key_type), ("value", kind.item_type)]
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        inner = [("element", kind.value_type)]
-    else:
-        inner = [(field.name, field.type) for field in kind] if pa.types.is_struct(kind) else []
+    inner = inner_types(kind)
     if not inner:
-        yield tuple(name.lower() for name in path)
+        yield path
     for name, part in inner:
         yield from _leaves(part, (*path, name))
 

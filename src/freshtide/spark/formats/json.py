@@ -24,7 +24,7 @@ from freshtide.spark.parsedtexts import (
 )
 from freshtide.spark.schemas import literal, quoted
 from freshtide.spark.timesinside import has_time_of_day, type_of_texts
-from freshtide.spark.verdicts import CONTENT
+from freshtide.spark.verdicts import CONTENT, UNNAMED
 
 _LAST = "_freshtide_last"
 
@@ -35,8 +35,9 @@ class JsonReading:
 
     def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
         instants = any(is_parsed_as_instants(feed, column) for column in columns)
-        by_line = holds_odd_lines(feed, file) or (instants and holds_times_of_day(feed, file))
-        return JsonLayout(feed=feed, present=columns, by_line=by_line)
+        nameless = tuple(name for name in file.columns or () if not name.strip())
+        by_line = bool(nameless) or holds_odd_lines(feed, file) or (instants and holds_times_of_day(feed, file))
+        return JsonLayout(feed=feed, present=columns, by_line=by_line, nameless=nameless)
 
     def column_types(self, _session: SparkSession, _file: Arrival) -> Mapping[str, str]:
         return {}
@@ -53,6 +54,12 @@ class JsonLayout(Layout):
     by_line: bool = False
     """Whether Spark's reader would make no row of a line, several, or one without saying what it left out, or times of
     today of times of day: then each line is parsed by itself."""
+    nameless: tuple[str, ...] = ()
+    """Keys that make no column."""
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        return (f"{UNNAMED}_0",) if self.nameless else ()
 
     @property
     def has_more(self) -> bool:
@@ -109,7 +116,12 @@ class JsonLayout(Layout):
         )
         whole = " AND ".join(["alone", *(f"NOT {found}" for found in of_today.values())])
         content = f"CASE WHEN {whole} THEN record.{CONTENT} ELSE value END AS {CONTENT}"
-        return parsed.selectExpr(*fields, content, "_metadata")
+        return parsed.selectExpr(*fields, content, *self._unnamed_values, "_metadata")
+
+    @property
+    def _unnamed_values(self) -> list[str]:
+        values = (f"try_element_at(from_json(value, 'map<string,string>'), {literal(key)})" for key in self.nameless)
+        return [f"coalesce({', '.join(values)}) AS {name}" for name in self.unnamed]
 
 
 def _half_a_character(text: str) -> str:

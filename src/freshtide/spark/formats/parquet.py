@@ -12,11 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
-from freshtide.feeds.formats.parquet import ParquetFormat, nanoseconds
+from freshtide.feeds.formats.parquet import ParquetFormat, nanoseconds, type_faults
 from freshtide.spark.formats.format import NO_TEXT, Layout, paths_of
-from freshtide.spark.schemas import quoted
+from freshtide.spark.schemas import quoted, type_text
 from freshtide.spark.timesinside import Path as Place
 from freshtide.spark.timesinside import times_of_numbers, type_of_numbers
+from freshtide.spark.typedfiles import require_types
 from freshtide.spark.verdicts import CONTENT
 
 
@@ -29,7 +30,8 @@ class ParquetReading:
 
     def column_types(self, session: SparkSession, file: Arrival) -> Mapping[str, str]:
         """All times are instants in microseconds there."""
-        types = {field.name: field.dataType.simpleString() for field in session.read.parquet(file.position).schema}
+        require_types(file, type_faults(file.position))
+        types = {field.name: type_text(field.dataType) for field in session.read.parquet(*paths_of([file])).schema}
         numbers = nanoseconds(file.position)
         times = {name for name, type_ in types.items() if type_ == "timestamp_ntz" or (name.lower(),) in numbers}
         return types | dict.fromkeys(times, "timestamp")
