@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -11,7 +12,7 @@ import duckdb
 import pytest
 
 from freshtide.core.steps import Merge
-from tests.warehouse.shop import START, Shop
+from tests.warehouse.shop import START, Shop, stamp
 from tests.warehouse.test_update_tables import MEANS, newest, update_table
 
 Row = tuple[int, str, int]
@@ -71,6 +72,37 @@ def test_a_key_whose_newest_row_is_filtered_out_is_gone(
     shop.load()
     assert newest(shop) == newest(shop, "seen") == left
     shop.warehouse.close()
+
+
+def test_what_is_known_of_keys_that_have_gone_is_made_anew_when_it_is_lost(shop: Shop) -> None:
+    arrive(shop, [GOOD, [(1, "b", 1)]], [[(4, "a", -1)]])
+    assert newest(shop) == {"b": 1}
+    shutil.rmtree(shop.root / "warehouse" / "quotes__gone")
+    again = restarted(shop)
+    assert any("'quotes__gone' has lost" in fault for fault in again.counts()["quotes"].faults)
+    again.drop_events("quotes", "older.csv", [(2, "a", 7)])
+    again.load()
+    assert newest(again) == newest(again, "seen") == {"b": 1}
+    assert again.counts()["quotes"].faults == ()
+    again.warehouse.close()
+
+
+@pytest.mark.parametrize("key", ["k", "k,v"], ids=["alone", "with others"])
+def test_zero_is_one_key_whatever_its_sign(shop: Shop, key: str) -> None:
+    place = {"path": "landing/f/*", "format": "csv", "settle": "renamed"}
+    shop.warehouse.feed(
+        "f", schema={"ts": "timestamp", "k": "double", "v": "int", "n": "int"}, time_column="ts", **place
+    )
+    shop.warehouse.sql(f"CREATE STREAMING TABLE t TBLPROPERTIES ('update_key'='{key}') AS SELECT * FROM STREAM f")
+    shop.view("w", "SELECT * FROM t", update_key=key)
+    for number, (second, zero) in enumerate([(0, "0.0"), (1, "-0.0"), (3, "0.0"), (2, "-0.0")]):
+        shop.drop("f", f"{number}.csv", f"ts,k,v,n\n{stamp(second)},{zero},1,{number}\n")
+        shop.load()
+    for _ in range(2):
+        assert [row["n"] for row in shop.rows("t")] == [row["n"] for row in shop.rows("w")] == [2]
+        shop.check()
+        shop.warehouse.backfill("t")
+        shop.load()
 
 
 def test_of_equal_times_the_row_that_came_last_counts_everywhere(shop: Shop) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from freshtide.catalog import Catalog
-from freshtide.core.sides import LATE, REJECTS, WAITS, open_beside
+from freshtide.core.sides import GONE, LATE, REJECTS, WAITS, open_beside
 from freshtide.core.tables import SqlQuery, Table
 from freshtide.project import Project
 from freshtide.runs import LossFinder, holdings
@@ -61,7 +61,7 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
     found = []
     rows = catalog.tables.all()
     finder = LossFinder(project, catalog, store)
-    by_flows = [holding for holding in holdings(project) if holding.flow is not None]
+    uncounted = [holding for holding in holdings(project) if holding.flow is not None or holding.stored.endswith(GONE)]
     for name in tables:
         table = project.graph[name]
         if table.feed is None or not project.feeds[table.feed].brings_files:
@@ -100,7 +100,7 @@ def count_rows(project: Project, catalog: Catalog, store: Store, tables: tuple[s
                 faults=(
                     *_differences({"arrived": arrived, **said}, {"arrived": said["read"], **held}),
                     *_impossible(filtered, keeps_all=table.row_for_row or table.has_windows),
-                    *(loss.told for loss in finder.find(beside for beside in by_flows if beside.table == name)),
+                    *(loss.told for loss in finder.find(beside for beside in uncounted if beside.table == name)),
                 ),
             )
         )

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from freshtide.catalog import Catalog, TableRow
-from freshtide.core.sides import LATE, OPEN, REJECTS, sides
+from freshtide.core.sides import GONE, LATE, OPEN, REJECTS, sides
 from freshtide.core.tables import Table
 from freshtide.flows import FlowGraph, written_recordsets
 from freshtide.project import Project
 from freshtide.storage import Snapshot, StorageError, Store
 
-_COUNTED = {REJECTS: "rejected", LATE: "late", OPEN: "waiting"}
+_COUNTED = {REJECTS: "rejected", LATE: "late", OPEN: "waiting", GONE: "gone"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

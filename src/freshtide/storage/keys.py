@@ -19,8 +19,8 @@ def key_column(rows: pa.Table, key: tuple[str, ...]) -> pa.Array:
     A key of several columns becomes a text of them all, each with its length before it, so that `a, bc` is not `ab, c`.
     """
     if len(key) == 1:
-        return _whole(rows.column(key[0]))
-    texts = [_whole(rows.column(name)).cast(pa.string()) for name in key]
+        return _without_sign_of_zero(_whole(rows.column(key[0])))
+    texts = [_without_sign_of_zero(_whole(rows.column(name))).cast(pa.string()) for name in key]
     parts = [pc.binary_join_element_wise(pc.utf8_length(text).cast(pa.string()), text, ":") for text in texts]
     return pc.binary_join_element_wise(*parts, ",", null_handling="replace", null_replacement="-")
 
@@ -76,6 +76,11 @@ class KeyIndex:
                 rows = pq.ParquetFile(stream).read(columns=columns)
             known = FileKeys(keys=key_column(rows, self._key), times=instants(rows.column(self._time_column)))
         return known
+
+
+def _without_sign_of_zero(values: pa.Array) -> pa.Array:
+    """Zero is one key to Spark, and wherever rows wait. Arrow tells two apart, by their signs."""
+    return pc.add(values, pa.scalar(0, values.type)) if pa.types.is_floating(values.type) else values
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -12,7 +12,7 @@ from freshtide.core.arrivals import Arrival, ArrivalState
 
 # Before every timestamp: a revision from here on concerns all rows.
 BEGINNING = -(2**62)
-_ADDED_UP = ("read", "loaded", "diverted", "rejected", "late", "superseded", "replaced", "windowed", "waiting")
+_ADDED_UP = ("read", "loaded", "diverted", "rejected", "late", "superseded", "replaced", "windowed", "waiting", "gone")
 
 
 class UpdateKind(StrEnum):
@@ -75,6 +75,8 @@ class Counts:
     """Rows that came into windows, where results of those are loaded; None: rows are loaded one by one."""
     waiting: int = 0
     """By so many more rows wait for their first window; less than none where more got there than were read."""
+    gone: int = 0
+    """Keys that have gone for the first time, of a table that keeps in mind which have."""
 
     @property
     def filtered(self) -> int:
@@ -153,6 +155,7 @@ class UpdateRecord:
             "flowed": self.counts.flowed,
             "superseded": [self.counts.superseded, self.counts.replaced],
             "windows": [self.counts.windowed, self.counts.waiting],
+            "gone": self.counts.gone,
             "files": [file.to_metadata() for file in self.arrivals],
             "sources": dict(self.sources),
             "targets": dict(self.targets),
@@ -182,6 +185,7 @@ class UpdateRecord:
                 replaced=replaced,
                 windowed=windowed,
                 waiting=waiting,
+                gone=data.get("gone", 0),
             ),
             arrivals=tuple(LoadedArrival.from_metadata(file) for file in data["files"]),
             sources=data["sources"],

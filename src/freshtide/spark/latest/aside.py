@@ -32,8 +32,15 @@ class Aside:
     def tables(self) -> tuple[StoredTable, ...]:
         return (self._rejects, self.open_windows, *((self._gone.stored,) if self._gone else ()))
 
+    def gone(self, keys: pa.Table | None, *, number: int, anew: bool) -> Merge | None:
+        """What becomes of the keys that have gone, when these go as well; None: they stay as they are."""
+        if self._gone is None or keys is None or not (keys.num_rows or (anew and self._gone.stored.snapshot)):
+            return None
+        of_keys = self._gone.anew if anew else self._gone.merge
+        return of_keys(keys, number=number)
+
     def changes(
-        self, rejects: Sequence[Reject], gone: pa.Table | None, waiting: pa.Table | None, record: UpdateRecord
+        self, rejects: Sequence[Reject], gone: Merge | None, waiting: pa.Table | None, record: UpdateRecord
     ) -> tuple[TableChange, ...]:
         """What the update of this record leaves beside the table; what is `waiting` takes the place of all."""
         anew = record.kind is UpdateKind.REBUILD
@@ -45,10 +52,8 @@ class Aside:
             columns = {name: [getattr(reject, name) for reject in rejects] for name in REJECTS.names}
             rows = pa.table(columns, schema=arrow_schema_of(REJECTS))
             found.append(self._change(self._rejects, self._appended(self._rejects, rows, record), record, anew=anew))
-        if self._gone is not None and gone is not None and (gone.num_rows or (anew and self._gone.stored.snapshot)):
-            of_keys = self._gone.anew if anew else self._gone.merge
-            merge = of_keys(gone, number=record.number)
-            found.append(self._change(self._gone.stored, merge, record, anew=anew))
+        if self._gone is not None and gone is not None:
+            found.append(self._change(self._gone.stored, gone, record, anew=anew))
         return tuple(found)
 
     def _appended(self, stored: StoredTable, rows: pa.Table, record: UpdateRecord) -> Merge:

@@ -209,9 +209,11 @@ class LatestTableRunner:
         rows = self._result(session, batch, extra)
         come_in = self._own.anew if anew else self._own.merge
         merge = come_in(rows, number=number, going=self._going(batch, rows))
+        gone = self._aside.gone(merge.gone, number=number, anew=anew)
         fates = self._fates(batch, merge)
-        record = self._record(number, current, merge, settlement, settlement.counted(fates), anew=anew)
-        beside = self._aside.changes(settlement.rejects, merge.gone, self._open_windows(settlement, extra), record)
+        counts = self._counts(merge, gone, settlement, settlement.counted(fates))
+        record = self._record(number, current, merge, settlement, counts, anew=anew)
+        beside = self._aside.changes(settlement.rejects, gone, self._open_windows(settlement, extra), record)
         change = Change(
             record=record,
             at=self._clock(),
@@ -269,21 +271,9 @@ class LatestTableRunner:
     def _declared(self) -> StructType:
         return feed_schema(self.feed)
 
-    def _record(
-        self,
-        number: int,
-        current: Snapshot | None,
-        merge: Merge,
-        settlement: Settlement,
-        counted: Fates,
-        *,
-        anew: bool,
-    ) -> UpdateRecord:
-        before = current.freshness if current else None
-        stamps = [before, None if settlement.timestamp is None else micros(settlement.timestamp)]
-        freshness = max((stamp for stamp in stamps if stamp is not None), default=None)
+    def _counts(self, merge: Merge, gone: Merge | None, settlement: Settlement, counted: Fates) -> Counts:
         more = merge.rows.num_rows - merge.replaced - merge.left
-        counts = Counts(
+        return Counts(
             read=settlement.read,
             loaded=more,
             rejected=len(settlement.rejects),
@@ -291,7 +281,22 @@ class LatestTableRunner:
             replaced=0 if self.table.has_windows else counted.came_in - more,
             windowed=counted.came_in if self.table.has_windows else None,
             waiting=settlement.more_waiting,
+            gone=0 if gone is None else gone.rows.num_rows - gone.replaced,
         )
+
+    def _record(
+        self,
+        number: int,
+        current: Snapshot | None,
+        merge: Merge,
+        settlement: Settlement,
+        counts: Counts,
+        *,
+        anew: bool,
+    ) -> UpdateRecord:
+        before = current.freshness if current else None
+        stamps = [before, None if settlement.timestamp is None else micros(settlement.timestamp)]
+        freshness = max((stamp for stamp in stamps if stamp is not None), default=None)
         return UpdateRecord(
             number=number,
             kind=UpdateKind.REBUILD if anew else UpdateKind.MERGE,
