@@ -58,7 +58,8 @@ def run(seed: int, *, lives: int = 4, files: int = 24) -> Story:
         world.land()
     landed = Counter(file.feed for file in world.landed)
     until = world.turns.steady + _PATIENCE
-    world.turns.run(lambda: is_done(life, landed) or world.turns.steady > until or not life.task.is_alive())
+    while not is_done(life, landed) and world.turns.steady < until and life.task.is_alive():
+        _go_on(world, life, 1.0)
     if not is_done(life, landed):
         raise WrongError(f"Not all is loaded within {_PATIENCE:.0f} seconds: {life.fault!r}, {life.news[-3:]}")
     oracle.look_at_the_end(life)
