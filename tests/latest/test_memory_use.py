@@ -8,7 +8,8 @@ from statistics import fmean
 import pytest
 
 from freshtide.core.latest import KeyOrder
-from freshtide.latest.pages import NaiveMemory, PagedMemory, PagePool
+from freshtide.latest.memories import NaiveMemory, PagedMemory
+from freshtide.latest.pages import PagePool
 from freshtide.latest.queues import LatestQueue
 from freshtide.latest.statistics import TupleCost
 from freshtide.latest.tuples import StreamTuple

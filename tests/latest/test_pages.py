@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freshtide.latest.pages import (
-    NOWHERE,
-    ColumnKind,
-    MemoryLimitError,
-    NaiveMemory,
-    PagedMemory,
-    PagePool,
-    TupleLayout,
-)
+from freshtide.latest.memories import NaiveMemory, PagedMemory
+from freshtide.latest.pages import NOWHERE, ColumnKind, MemoryLimitError, PagePool, TupleLayout
 
 LAYOUT = TupleLayout(columns=("int", "float", "object"))
 WIDER = TupleLayout(columns=("int", "float", "object", "object"))

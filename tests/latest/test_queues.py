@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freshtide.core.latest import KeyOrder
+from freshtide.latest.memories import NaiveMemory, PagedMemory
 from freshtide.latest.orders import Linecutting, Order
-from freshtide.latest.pages import MemoryLimitError, NaiveMemory, PagedMemory, PagePool
+from freshtide.latest.pages import MemoryLimitError, PagePool
 from freshtide.latest.queues import AppendQueue, LatestQueue, SheddingQueue
 from freshtide.latest.shapes import TupleShapeError
 from freshtide.latest.staleness import LatestStaleness

@@ -10,16 +10,8 @@ The edges lie elsewhere: queries run in `spark/latest`, tables are merged in `st
 from freshtide.latest.admission import Admission, Rejection, RejectKind
 from freshtide.latest.batching import BatchSizes, best_batch
 from freshtide.latest.manager import QueueStatistics, StorageManager
-from freshtide.latest.pages import (
-    ColumnKind,
-    MemoryLimitError,
-    MemoryUse,
-    NaiveMemory,
-    PagedMemory,
-    PagePool,
-    TupleLayout,
-    TupleMemory,
-)
+from freshtide.latest.memories import NaiveMemory, PagedMemory, TupleMemory
+from freshtide.latest.pages import ColumnKind, MemoryLimitError, MemoryUse, PagePool, TupleLayout
 from freshtide.latest.queues import AppendQueue, LatestQueue, SheddingQueue
 from freshtide.latest.shapes import TupleShapeError
 from freshtide.latest.staleness import LatestStaleness

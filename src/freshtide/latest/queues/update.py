@@ -7,17 +7,10 @@ from typing import Any
 
 from freshtide.core.latest import KeyOrder
 from freshtide.latest.keycells import MOST_IDLE, KeyCells, KeyList
+from freshtide.latest.memories import PagedMemory, TupleMemory
 from freshtide.latest.orders import ORDERS, Order
 from freshtide.latest.orders.order import STAY, TAIL
-from freshtide.latest.pages import (
-    NOWHERE,
-    ColumnKind,
-    MemoryUse,
-    PagedMemory,
-    PagePool,
-    TupleLayout,
-    TupleMemory,
-)
+from freshtide.latest.pages import NOWHERE, ColumnKind, MemoryUse, PagePool, TupleLayout
 from freshtide.latest.queues.stored import StoredQueue
 from freshtide.latest.statistics import KeyGaps, TupleCost
 from freshtide.latest.tuples import UNTAGGED, StreamTuple

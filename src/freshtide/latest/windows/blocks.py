@@ -6,7 +6,8 @@ from array import array
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
-from freshtide.latest.pages import PAGE_SIZE, ColumnKind, PagedMemory, PagePool, TupleLayout
+from freshtide.latest.memories import PagedMemory
+from freshtide.latest.pages import PAGE_SIZE, ColumnKind, PagePool, TupleLayout
 from freshtide.latest.tuples import UNTAGGED, StreamTuple
 
 NO_BLOCK = -1
