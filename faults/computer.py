@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from faults.tables import BASES, VIEWS, Row, project
 from freshtide.core.arrivals import Arrival
+from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column
@@ -29,7 +30,8 @@ from freshtide.core.maintenance import MODES
 from freshtide.core.steps import ComputedStep, Load, Refresh
 from freshtide.core.tables import Maintenance, Table
 from freshtide.latest import LatestQueue
-from freshtide.spark import LatestStreams, SharedScans
+from freshtide.spark import LatestStreams, Listeners, SharedScans
+from freshtide.spark.latest.tables import LatestTables
 from freshtide.storage import (
     BEGINNING,
     Change,
@@ -194,13 +196,12 @@ class SimulatedComputer:
         if since is None:
             new = whole
         else:
-            opened = since
+            assert current is not None, "only what is there can be added to"
+            remove = current.between(since, None) if table.maintain is Maintenance.PARTITIONS else ()
+            # Files that reach further back are replaced whole.
+            begins = min([since, *(file.low or 0 for file in remove)])
             place = _SCHEMAS[table.name].get_field_index(table.time_column or "")
-            new = [values for values in whole if values[place] >= opened]
-            assert current is not None
-            remove = current.between(opened, None) if table.maintain is Maintenance.PARTITIONS else ()
-            mixed = [file for file in remove if file.low is None or file.low < opened]
-            new = [values for values in whole if values[place] >= min([opened, *(file.low or 0 for file in mixed)])]
+            new = [values for values in whole if values[place] >= begins]
         schema = _SCHEMAS[table.name]
         files = tuple(stored.write(_table(new, schema), number=number)) if new else ()
         self._work()
@@ -227,8 +228,6 @@ class SimulatedComputer:
         if rebuild or MODES[table.maintain].is_written_whole or (revised is not None and revised <= current.freshness):
             return BEGINNING, None
         if table.maintain is Maintenance.PARTITIONS:
-            from freshtide.core.cuts import Cuts
-
             return None, Cuts(self._graph).closed_before(table.name, current.freshness)
         return None, current.freshness + 1
 
@@ -301,9 +300,6 @@ def instant(moment: int) -> str:
 
 def _no_streams(store: Store, clock: Clock, watch: Callable[..., Any]) -> LatestStreams:
     """There are no latest tables here."""
-    from freshtide.spark import Listeners
-    from freshtide.spark.latest.tables import LatestTables
-
     return LatestStreams(
         {},
         {},

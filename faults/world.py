@@ -17,6 +17,7 @@ from faults.tables import FEEDS, LATENESS, ROOT, Row, project
 from faults.turns import Process, TurnClock, Turns, TurnThreads
 from freshtide.runs import Places
 from freshtide.runtime.parts import RunParts
+from freshtide.runtime.stores import open_store
 from freshtide.runtime.unchanged import watched
 from freshtide.storage import Store
 from freshtide.world import Flag
@@ -98,10 +99,7 @@ class World:
 
 def open_tables(disk: SimulatedDisk, now: Callable[[], float]) -> Store:
     """The tables on a disk, as one process sees it."""
-    tables = project().graph.values()
-    columns = {table.name: table.time_column for table in tables}
-    late = {f"{table.name}__late": table.time_column for table in tables if table.is_base}
-    return Store(Places(project()).tables, time_columns={**columns, **late}, disk=disk, logs=PlainDeltaLogs(disk, now))
+    return open_store(project(), disk, PlainDeltaLogs(disk, now))
 
 
 class Life:
