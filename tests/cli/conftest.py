@@ -10,6 +10,5 @@ from .scenarios import Terminal
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Terminal:
-    monkeypatch.setenv("COLUMNS", "200")
-    return Terminal(monkeypatch, capsys, tmp_path)
+def terminal(tmp_path: Path) -> Terminal:
+    return Terminal(tmp_path)

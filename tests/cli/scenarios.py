@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-from freshtide.cli import main
+from tests.commands import freshtide
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +28,14 @@ class Answer:
 
 
 class Terminal:
-    """Types commands; in this process, so that hundreds of them take no time."""
+    """Types commands about what is in a folder."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str], folder: Path) -> None:
-        self._patch = patch
-        self._captured = captured
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def type(self, *words: str) -> Answer:
-        self._patch.setattr(sys, "argv", ["freshtide", *words])
-        self._captured.readouterr()
-        try:
-            main()
-            code: Any = 0
-        except SystemExit as end:
-            code = end.code or 0
-        out, err = self._captured.readouterr()
-        return Answer(code, out, err)
+        done = freshtide(*words, at=Path())
+        return Answer(done.returncode, done.stdout, done.stderr)
 
     def simulate(self, scenario: str | dict[str, Any], *words: str) -> Answer:
         """Write the scenario into a file and simulate it."""

@@ -11,8 +11,7 @@ from rich.console import Console
 
 from freshtide.cli.experimenting import table_of
 from freshtide.simulation.experiments import EXPERIMENTS, Curves
-
-from .test_commands import freshtide
+from tests.commands import freshtide, freshtide_process
 
 FLOW_EXPERIMENTS = [f"karagiannis-fig{each}" for each in ("4", "5", "8", "9", "10", "11", "12", "A1")]
 POLICIES = ("RR", "MC", "MM")
@@ -45,7 +44,7 @@ def test_an_experiment_with_update_streams_has_the_same_form(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_an_experiment_with_flows_runs_on_data_of_the_size_that_is_wanted(tmp_path: Path) -> None:
-    done = freshtide(
+    done = freshtide_process(
         "experiment",
         "karagiannis-figA1",
         "--scale-factor",

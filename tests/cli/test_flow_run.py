@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from .test_commands import answer, freshtide
+from freshtide.spark import SparkSession
+from tests.commands import answer, freshtide, leaving_spark_to_others
 
 _FLOW = """\
 activities:
@@ -24,17 +26,17 @@ activities:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
+def shop(tmp_path: Path, spark: SparkSession) -> Iterator[Path]:  # noqa: ARG001 - commands find it
     """A project of one flow, and what it reads."""
     (tmp_path / "freshtide.yml").write_text("name: shop\n", encoding="utf-8")
     for folder in ("flows", "landing"):
         (tmp_path / folder).mkdir()
     (tmp_path / "flows" / "orders.yml").write_text(_FLOW, encoding="utf-8")
     (tmp_path / "landing" / "one.csv").write_text("1,10\n2,60\n3,\n4,70\n", encoding="utf-8")
-    return tmp_path
+    with leaving_spark_to_others():
+        yield tmp_path
 
 
-@pytest.mark.slow
 def test_a_run_tells_the_rows_of_each_activity_and_commits_its_targets(shop: Path) -> None:
     told = answer("flow", "run", "Orders", "--policy", "rr", "--queue", "1", "--pack-rows", "2", at=shop)
     assert told["policy"] == "round-robin"

@@ -13,8 +13,7 @@ from typing import IO
 import pytest
 
 from tests.catalogs import use_catalog
-
-from .test_commands import answer, freshtide
+from tests.commands import answer, freshtide
 
 
 def line_with(words: str, output: IO[str]) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.commands import answer, freshtide
+
 from .scenarios import Terminal, area, staleness_at
-from .test_commands import answer, freshtide
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.yml"))
 

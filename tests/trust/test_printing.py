@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +12,15 @@ import pytest
 from rich.table import Table
 
 from freshtide.catalog import Catalog
-from freshtide.cli.app import main
 from freshtide.cli.output import _SafeConsole, visible
 from freshtide.cli.reports import _cell
 from freshtide.core.arrivals import ArrivalState
 from freshtide.project import create_starter, load_project
 from freshtide.runs import Places
+from freshtide.spark import SparkSession
 from tests.catalog.arrivals import a_file
-from tests.cli.test_commands import freshtide
+from tests.commands import freshtide, leaving_spark_to_others
 
-Call = Callable[..., subprocess.CompletedProcess[str]]
 ESCAPE = "\x1b]0;taken over\x07\x1b[2J"
 
 
@@ -44,36 +40,21 @@ def wrong(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls the command line within this process."""
-
-    def call(*words: str, at: Path) -> subprocess.CompletedProcess[str]:
-        monkeypatch.chdir(at)
-        monkeypatch.setattr(sys, "argv", ["freshtide", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(words, int(ended.value.code or 0), printed.out, printed.err)
-
-    return call
-
-
-def test_names_do_not_steer_the_terminal(wrong: Path, called: Call) -> None:
-    done = called("status", at=wrong)
+def test_names_do_not_steer_the_terminal(wrong: Path) -> None:
+    done = freshtide("status", at=wrong)
     assert done.returncode == 2
     assert "\x1b" not in done.stdout + done.stderr
     assert "\x07" not in done.stdout + done.stderr
     assert r"\x1b[2J[red].sql" in done.stderr
 
 
-def test_a_name_of_a_file_is_one_line(shop: Path, called: Call) -> None:
+def test_a_name_of_a_file_is_one_line(shop: Path) -> None:
     forged = "x.csv\n● all is well\r.csv"
     catalog = Catalog.open(Places(load_project(shop)).catalog_url)
     file = replace(a_file(forged), state=ArrivalState.QUARANTINED, reason="It cannot be read.")
     catalog.arrivals.register(replace(file, feed="orders_feed"), [])
     catalog.close()
-    done = called("feeds", at=shop)
+    done = freshtide("feeds", at=shop)
     assert r"x.csv\n● all is well\r.csv is quarantined" in done.stdout
 
 
@@ -117,8 +98,8 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_json_is_printed_where_the_project_is_wrong(wrong: Path, called: Call, command: str) -> None:
-    done = called(*command.split(), "--json", at=wrong)
+def test_json_is_printed_where_the_project_is_wrong(wrong: Path, command: str) -> None:
+    done = freshtide(*command.split(), "--json", at=wrong)
     told: dict[str, Any] = json.loads(done.stdout)
     assert done.returncode == 2, done.stderr
     assert told["error"]
@@ -129,9 +110,9 @@ def test_json_is_printed_where_the_project_is_wrong(wrong: Path, called: Call, c
     assert "\x1b" not in done.stdout
 
 
-def test_what_a_projects_python_prints_is_not_in_the_way_of_json(wrong: Path, called: Call) -> None:
+def test_what_a_projects_python_prints_is_not_in_the_way_of_json(wrong: Path) -> None:
     (wrong / "tables" / "noisy.py").write_text("print('noise')\n")
-    done = called("validate", "--json", at=wrong)
+    done = freshtide("validate", "--json", at=wrong)
     assert json.loads(done.stdout)["problems"]
     assert "noise" in done.stderr
 
@@ -150,18 +131,22 @@ def test_what_a_projects_python_prints_is_not_in_the_way_of_json(wrong: Path, ca
         ["feeds", "retry", "--feed", "ordres"],
     ],
 )
-def test_a_name_that_nobody_declared_makes_the_call_wrong(shop: Path, called: Call, words: list[str]) -> None:
-    done = called(*words, "--json", at=shop)
+def test_a_name_that_nobody_declared_makes_the_call_wrong(shop: Path, words: list[str]) -> None:
+    done = freshtide(*words, "--json", at=shop)
     assert done.returncode == 2, done.stderr
     assert "ordres" in json.loads(done.stdout)["error"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "question",
     ["SELECT * FROM ordres", "SELECT amuont FROM orders", "SELECT FROM", "SELECT current_user() FROM orders"],
 )
-def test_a_question_that_cannot_be_understood_makes_the_call_wrong(shop: Path, question: str) -> None:
-    done = freshtide("query", question, "--json", at=shop)
+def test_a_question_that_cannot_be_understood_makes_the_call_wrong(
+    shop: Path,
+    spark: SparkSession,  # noqa: ARG001 - the command finds it
+    question: str,
+) -> None:
+    with leaving_spark_to_others():
+        done = freshtide("query", question, "--json", at=shop)
     assert done.returncode == 2, done.stderr
     assert json.loads(done.stdout)["error"]
