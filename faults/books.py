@@ -6,7 +6,7 @@ import sqlite3
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Dialect, Engine, create_engine, make_url
 from sqlalchemy.pool import StaticPool
 
 from faults.disk import DeadError
@@ -14,37 +14,68 @@ from faults.turns import Process
 from freshtide.catalog import Catalog
 from freshtide.catalog.upgrades import bring_up_to_date
 
+_URL = make_url("sqlite://")
+
 
 class Books:
     """One database for all processes of a world; each world begins with an empty one."""
 
     def __init__(self) -> None:
-        connection, _ = _shared()
-        connection.deserialize(_empty())
+        _database().deserialize(_empty())
 
     def catalog(self, process: Process) -> Catalog:
         """The catalog as one process has it. Whatever a process asks after its end is not heard."""
-        _, shared = _shared()
-        # Statements are compiled once and for all worlds: only the events are those of this process.
-        engine = shared.execution_options(process=process.name)
-
-        def alive(*_statement: Any) -> None:
-            if not process.is_alive:
-                raise DeadError("database", process.name)
-
-        event.listen(engine, "before_cursor_execute", alive)
+        line: Any = _Line(_database(), process)
+        engine = Engine(StaticPool(lambda: line), _dialect(), _URL)
+        # Statements are compiled once and for all worlds.
+        engine.update_execution_options(compiled_cache=_compiled())
         return Catalog(engine)
 
 
+class _Line:
+    """A connection to the database of a world, as one process has it."""
+
+    def __init__(self, database: sqlite3.Connection, process: Process) -> None:
+        self._database = database
+        self._process = process
+
+    def cursor(self) -> sqlite3.Cursor:
+        """Every statement begins with one."""
+        if not self._process.is_alive:
+            raise DeadError("database", self._process.name)
+        return self._database.cursor()
+
+    def commit(self) -> None:
+        if not self._process.is_alive:
+            raise DeadError("database", self._process.name)
+        self._database.commit()
+
+    def rollback(self) -> None:
+        self._database.rollback()
+
+    def close(self) -> None:
+        """The database goes on without this process."""
+
+
 @cache
-def _shared() -> tuple[sqlite3.Connection, Engine]:
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
-    return connection, create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
+def _database() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", check_same_thread=False)
+
+
+@cache
+def _dialect() -> Dialect:
+    engine = create_engine(_URL, creator=_database, poolclass=StaticPool)
+    engine.connect().close()  # It asks the database once what it can do.
+    return engine.dialect
+
+
+@cache
+def _compiled() -> dict[Any, Any]:
+    return {}
 
 
 @cache
 def _empty() -> bytes:
     """A database with the catalog's tables and nothing in them."""
-    connection, engine = _shared()
-    bring_up_to_date(engine)
-    return connection.serialize()
+    bring_up_to_date(create_engine(_URL, creator=_database, poolclass=StaticPool))
+    return _database().serialize()

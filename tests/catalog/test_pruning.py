@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import create_engine
 
 from freshtide.catalog import Catalog, RequestKind, UpdateRow, UpdateStatus
+from freshtide.catalog.database import Database
 from freshtide.catalog.pruning import prune
 
 from .arrivals import a_file
@@ -23,7 +24,7 @@ def test_only_so_many_updates_are_kept_and_none_that_still_runs(catalog: Catalog
     for number in range(1, 2_500):
         catalog.updates.finish(catalog.updates.start(an_update(number)), at=2.0, freshness=1.0, rows=1)
     engine = create_engine(url)
-    prune(engine, 3.0, most_updates=100)
+    prune(Database(engine), 3.0, most_updates=100)
     engine.dispose()
     kept = catalog.updates.recent("cpu", 5_000)
     assert [row.number for row in kept] == [*range(2_499, 2_399, -1), 0]

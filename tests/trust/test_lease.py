@@ -20,6 +20,7 @@ import polars as pl
 import pytest
 
 from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError, lease_folder
+from freshtide.catalog.database import Database
 from freshtide.catalog.leases.database import CatalogSeat
 from freshtide.catalog.leases.folder import FolderSeat
 from freshtide.catalog.leases.holders import Holder as LeaseHolder
@@ -241,7 +242,8 @@ class UnansweringSeat(CatalogSeat):
 def test_a_catalog_that_goes_away_while_the_lease_is_taken_leaves_nobody_as_its_holder(
     folder: Path, catalog: Catalog
 ) -> None:
-    with pytest.raises(SurroundingsError, match="does not answer"), RunLease(folder, UnansweringSeat(catalog._engine)):
+    seat = UnansweringSeat(Database(catalog._engine))
+    with pytest.raises(SurroundingsError, match="does not answer"), RunLease(folder, seat):
         pass
     assert RunLock(folder).holder() is None
     with RunLease(folder, catalog.seat) as lease:

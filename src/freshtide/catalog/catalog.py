@@ -13,6 +13,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from freshtide import crashpoints
 from freshtide.catalog.arrivals import ArrivalLedger
+from freshtide.catalog.database import Database
 from freshtide.catalog.faults import FeedFaults
 from freshtide.catalog.groups import GroupCosts
 from freshtide.catalog.latest import LatestStreams
@@ -31,6 +32,8 @@ from freshtide.core.errors import FreshtideError, SurroundingsError
 # How long processes that use the same SQLite file wait for each other.
 _PATIENCE = 30.0
 _LOOK_AGAIN = 0.01
+# It needs the right to write, and changes nothing.
+_WRITE_NOTHING = update(requests).where(false()).values(done=True)
 
 
 class CatalogError(SurroundingsError):
@@ -74,15 +77,16 @@ class Catalog:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.seat = CatalogSeat(engine)
-        self.arrivals = ArrivalLedger(engine)
-        self.faults = FeedFaults(engine)
-        self.outages = OutageLog(engine)
-        self.tables = TableStates(engine)
-        self.groups = GroupCosts(engine)
-        self.streams = LatestStreams(engine)
-        self.updates = UpdateLog(engine)
-        self.requests = RequestQueue(engine)
+        self._database = database = Database(engine)
+        self.seat = CatalogSeat(database)
+        self.arrivals = ArrivalLedger(database)
+        self.faults = FeedFaults(database)
+        self.outages = OutageLog(database)
+        self.tables = TableStates(database)
+        self.groups = GroupCosts(database)
+        self.streams = LatestStreams(database)
+        self.updates = UpdateLog(database)
+        self.requests = RequestQueue(database)
 
     @classmethod
     def open(cls, url: str) -> Catalog:
@@ -107,7 +111,7 @@ class Catalog:
     def book_update(self, row: TableRow, update_id: int, *, files: Iterable[Arrival], rows: int, at: float) -> None:
         """Write down a committed update: the table's progress, the files it loaded and the update itself, at once."""
         contents = {file.id: file.digest for file in files}
-        with self._engine.begin() as connection:
+        with self._database.writing() as connection:
             self.arrivals.mark_loaded(row.name, contents, row.number, contents=contents, within=connection)
             self.tables.advance(row, within=connection)
             crashpoints.reach("booking")
@@ -116,12 +120,12 @@ class Catalog:
 
     def prune(self, now: float) -> None:
         """Forget what is old, so that the catalog does not grow with every update."""
-        prune(self._engine, now)
+        prune(self._database, now)
 
     def require_answer(self) -> None:
         """Raise a CatalogError unless the database takes what is written."""
-        with self._engine.begin() as connection:
-            connection.execute(update(requests).where(false()).values(done=True))
+        with self._database.writing() as connection:
+            connection.execute(_WRITE_NOTHING)
 
     def last_sign_of_life(self) -> float | None:
         """When a run last wrote something down, as far as can be told."""

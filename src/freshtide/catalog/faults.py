@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy import delete, insert, select
 
+from freshtide.catalog.database import Database
 from freshtide.catalog.schema import feed_faults
+
+_FORGET = delete(feed_faults)
+_ADD = insert(feed_faults)
+_ALL = select(feed_faults).order_by(feed_faults.c.id)
 
 
 class FeedFaults:
     """The faults of every feed as of the run's last look."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def replace(self, faults: Mapping[str, Iterable[str]]) -> None:
         rows = [{"feed": feed, "message": message} for feed, messages in faults.items() for message in messages]
-        with self._engine.begin() as connection:
-            connection.execute(delete(feed_faults))
+        with self._database.writing() as connection:
+            connection.execute(_FORGET)
             if rows:
-                connection.execute(insert(feed_faults), rows)
+                connection.execute(_ADD, rows)
 
     def all(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
-        with self._engine.connect() as connection:
-            for row in connection.execute(select(feed_faults).order_by(feed_faults.c.id)):
+        with self._database.reading() as connection:
+            for row in connection.execute(_ALL):
                 found[row.feed] = (*found.get(row.feed, ()), row.message)
         return found

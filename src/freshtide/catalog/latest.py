@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from freshtide.catalog.rows import transaction
+from freshtide.catalog.database import Database
 from freshtide.catalog.schema import update_streams
 
 
@@ -27,27 +27,31 @@ class LatestStreamRow:
     their rows waits they would be read again after a crash."""
 
 
+_ALL = select(update_streams)
+_CHANGE = update(update_streams).where(update_streams.c.table_name == bindparam("table"))
+_ADD = insert(update_streams)
+_FORGET = delete(update_streams).where(update_streams.c.table_name.not_in(bindparam("kept", expanding=True)))
+
+
 class LatestStreams:
     """One row per update table that has had anything."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def all(self) -> dict[str, LatestStreamRow]:
-        with self._engine.connect() as connection:
-            found = [dict(row) for row in connection.execute(select(update_streams)).mappings()]
+        with self._database.reading() as connection:
+            found = [dict(row) for row in connection.execute(_ALL).mappings()]
         return {row.pop("table_name"): LatestStreamRow(**row) for row in found}
 
     def put(self, table: str, row: LatestStreamRow, *, within: Connection | None = None) -> None:
         values = asdict(row)
-        with transaction(self._engine, within) as connection:
-            changed = connection.execute(
-                update(update_streams).where(update_streams.c.table_name == table).values(values)
-            )
+        with self._database.writing(within) as connection:
+            changed = connection.execute(_CHANGE, {**values, "table": table})
             if not changed.rowcount:
-                connection.execute(insert(update_streams).values(table_name=table, **values))
+                connection.execute(_ADD, {**values, "table_name": table})
 
     def forget_all_but(self, tables: Iterable[str]) -> None:
         """Drop the rows of tables that are update tables no longer."""
-        with self._engine.begin() as connection:
-            connection.execute(delete(update_streams).where(update_streams.c.table_name.not_in(list(tables))))
+        with self._database.writing() as connection:
+            connection.execute(_FORGET, {"kept": list(tables)})

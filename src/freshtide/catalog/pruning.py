@@ -6,11 +6,12 @@ come before, what a table must hold, and what a backfill reads. All else has an 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Engine, Select, delete, func, null, select, update
+from sqlalchemy import BindParameter, Executable, Select, bindparam, delete, func, null, select, update
 
+from freshtide.catalog.database import Database
 from freshtide.catalog.schema import files, loads, outages, requests, updates
 from freshtide.core.arrivals import ArrivalState
 
@@ -24,42 +25,46 @@ _REQUESTS = 86_400.0
 # So many rows in a transaction: whoever books an update waits for the end of it.
 _PORTION = 1_000
 
-
-def prune(engine: Engine, now: float, *, most_updates: int = _MOST_UPDATES) -> None:
-    """Forget what is old, a few rows at a time."""
-    with engine.connect() as connection:
-        newest = connection.scalar(select(func.max(updates.c.id))) or 0
-    old = updates.c.finished_at < now - _HISTORY
-    too_many = (updates.c.id <= newest - most_updates) & updates.c.finished_at.is_not(None)
-    _in_portions(engine, select(updates.c.id).where(old | too_many), _forgotten)
-    with engine.begin() as connection:
-        connection.execute(delete(outages).where(outages.c.ended_at < now - _OUTAGES))
-        connection.execute(delete(requests).where(requests.c.done.is_(True), requests.c.created_at < now - _REQUESTS))
-    _in_portions(engine, _full_records(now - _HISTORY), _slimmed)
-
-
-def _full_records(before: float) -> Select[int]:
-    """Files that all their tables have loaded, and of which more is known than is asked for after that."""
-    pending = select(loads.c.file_id).where(loads.c.file_id == files.c.id, loads.c.number.is_(None)).exists()
-    more = files.c.columns.is_not(null()) | files.c.reason.is_not(None)
-    return select(files.c.id).where(
-        files.c.arrived_at < before, files.c.state.in_((ArrivalState.READY, ArrivalState.PUNCTUATION)), more, ~pending
+_BEFORE: BindParameter[float] = bindparam("before")
+_IDS: BindParameter[list[int]] = bindparam("ids", expanding=True)
+_NEWEST = select(func.max(updates.c.id))
+_IS_TOO_FAR_BACK = (updates.c.id <= bindparam("upto")) & updates.c.finished_at.is_not(None)
+_OLD_UPDATES = select(updates.c.id).where((updates.c.finished_at < _BEFORE) | _IS_TOO_FAR_BACK).limit(_PORTION)
+_FORGET_UPDATES = delete(updates).where(updates.c.id.in_(_IDS))
+_FORGET_OUTAGES = delete(outages).where(outages.c.ended_at < _BEFORE)
+_FORGET_REQUESTS = delete(requests).where(requests.c.done.is_(True), requests.c.created_at < _BEFORE)
+_PENDING = select(loads.c.file_id).where(loads.c.file_id == files.c.id, loads.c.number.is_(None)).exists()
+# Files that all their tables have loaded, and of which more is known than is asked for after that.
+_FULL_RECORDS = (
+    select(files.c.id)
+    .where(
+        files.c.arrived_at < _BEFORE,
+        files.c.state.in_((ArrivalState.READY, ArrivalState.PUNCTUATION)),
+        files.c.columns.is_not(null()) | files.c.reason.is_not(None),
+        ~_PENDING,
     )
+    .limit(_PORTION)
+)
+_SLIM = update(files).where(files.c.id.in_(_IDS)).values(columns=null(), reason=None)
 
 
-def _forgotten(ids: list[int]) -> Any:
-    return delete(updates).where(updates.c.id.in_(ids))
+def prune(database: Database, now: float, *, most_updates: int = _MOST_UPDATES) -> None:
+    """Forget what is old, a few rows at a time."""
+    with database.reading() as connection:
+        newest = connection.scalar(_NEWEST) or 0
+    old = {"before": now - _HISTORY}
+    _in_portions(database, _OLD_UPDATES, {**old, "upto": newest - most_updates}, _FORGET_UPDATES)
+    with database.writing() as connection:
+        connection.execute(_FORGET_OUTAGES, {"before": now - _OUTAGES})
+        connection.execute(_FORGET_REQUESTS, {"before": now - _REQUESTS})
+    _in_portions(database, _FULL_RECORDS, old, _SLIM)
 
 
-def _slimmed(ids: list[int]) -> Any:
-    return update(files).where(files.c.id.in_(ids)).values(columns=null(), reason=None)
-
-
-def _in_portions(engine: Engine, found: Select[int], change: Callable[[list[int]], Any]) -> None:
+def _in_portions(database: Database, found: Select[Any], asked: Mapping[str, float], change: Executable) -> None:
     while True:
-        with engine.begin() as connection:
-            ids = list(connection.scalars(found.limit(_PORTION)))
+        with database.writing() as connection:
+            ids = list(connection.scalars(found, asked))
             if ids:
-                connection.execute(change(ids))
+                connection.execute(change, {"ids": ids})
         if len(ids) < _PORTION:
             return

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import Engine, delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
+from freshtide.catalog.database import Database
 from freshtide.catalog.schema import requests
 from freshtide.core.errors import FreshtideError
 from freshtide.world import SystemClock
@@ -52,30 +53,38 @@ class Request:
     message: str | None = None
 
 
+_ADD = insert(requests)
+_IT = requests.c.id == bindparam("request_id")
+_IS_OPEN = requests.c.done.is_(False)
+_OPEN_AFTER = select(requests).where(requests.c.id > bindparam("last_id"), _IS_OPEN).order_by(requests.c.id)
+_GET = select(requests).where(_IT)
+_TAKE_UP = update(requests).where(_IT, _IS_OPEN).values(message=_TAKEN_UP)
+_WITHDRAW = delete(requests).where(_IT, _IS_OPEN, requests.c.message.is_(None))
+_FINISH = update(requests).where(_IT)
+
+
 class RequestQueue:
     """Requests in the order they were made."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def add(self, kind: RequestKind, target: str, *, at: float) -> int:
-        with self._engine.begin() as connection:
-            result = connection.execute(
-                insert(requests).values(kind=kind, target=target, created_at=at, done=False, message=None)
-            )
+        with self._database.writing() as connection:
+            values = {"kind": kind, "target": target, "created_at": at, "done": False, "message": None}
+            result = connection.execute(_ADD, values)
             assert result.inserted_primary_key is not None
             return int(result.inserted_primary_key[0])
 
     def open_after(self, last_id: int) -> list[Request]:
         """Requests not done yet that came after one."""
-        query = select(requests).where(requests.c.id > last_id, requests.c.done.is_(False))
-        with self._engine.connect() as connection:
-            rows = connection.execute(query.order_by(requests.c.id)).mappings()
+        with self._database.reading() as connection:
+            rows = connection.execute(_OPEN_AFTER, {"last_id": last_id}).mappings()
             return [Request(**{**row, "kind": RequestKind(row["kind"])}) for row in rows]
 
     def get(self, request_id: int) -> Request | None:
-        with self._engine.connect() as connection:
-            row = connection.execute(select(requests).where(requests.c.id == request_id)).mappings().first()
+        with self._database.reading() as connection:
+            row = connection.execute(_GET, {"request_id": request_id}).mappings().first()
             return None if row is None else Request(**{**row, "kind": RequestKind(row["kind"])})
 
     def is_done(self, request_id: int) -> bool:
@@ -84,17 +93,13 @@ class RequestQueue:
 
     def take_up(self, request_id: int) -> bool:
         """Begin with a request; false if whoever asked has withdrawn it."""
-        with self._engine.begin() as connection:
-            taken = update(requests).where(requests.c.id == request_id, requests.c.done.is_(False))
-            return connection.execute(taken.values(message=_TAKEN_UP)).rowcount == 1
+        with self._database.writing() as connection:
+            return connection.execute(_TAKE_UP, {"request_id": request_id}).rowcount == 1
 
     def withdraw(self, request_id: int) -> bool:
         """Ask no more; false if a run has begun with it."""
-        with self._engine.begin() as connection:
-            withdrawn = delete(requests).where(
-                requests.c.id == request_id, requests.c.done.is_(False), requests.c.message.is_(None)
-            )
-            return connection.execute(withdrawn).rowcount == 1
+        with self._database.writing() as connection:
+            return connection.execute(_WITHDRAW, {"request_id": request_id}).rowcount == 1
 
     def wait_for(
         self, request_id: int, *, longest: float | None = None, going_on: Callable[[], bool] = lambda: True
@@ -130,9 +135,6 @@ class RequestQueue:
         )
 
     def finish(self, request_id: int, message: str, *, succeeded: bool = True) -> None:
-        with self._engine.begin() as connection:
-            connection.execute(
-                update(requests)
-                .where(requests.c.id == request_id)
-                .values(done=True, message=message, succeeded=succeeded)
-            )
+        with self._database.writing() as connection:
+            values = {"done": True, "message": message, "succeeded": succeeded}
+            connection.execute(_FINISH, {**values, "request_id": request_id})

@@ -1,25 +1,12 @@
-"""Rows of the catalog's tables: several writes as one, and arrivals as rows and back."""
+"""Arrivals as rows of the catalog's tables, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, Table
+from sqlalchemy import RowMapping, Table
 
 from freshtide.core.arrivals import Arrival, ArrivalState
-
-
-@contextmanager
-def transaction(engine: Engine, joined: Connection | None = None) -> Iterator[Connection]:
-    """The transaction that is being joined, or one of its own."""
-    if joined is not None:
-        yield joined
-        return
-    with engine.begin() as connection:
-        yield connection
-
 
 _COLUMNS = {"position": "path", "digest": "sha256"}
 """What is called otherwise in the tables."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from freshtide.catalog.rows import transaction
+from freshtide.catalog.database import Database
 from freshtide.catalog.schema import tables
 from freshtide.core.costs import CostModel
 from freshtide.core.secrets import redacted
@@ -34,61 +34,69 @@ class TableRow:
     """Seconds spent in the updates that were committed."""
 
 
+_ALL = select(tables)
+_OF = tables.c.name == bindparam("table")
+_GET = select(tables).where(_OF)
+_CHANGE = update(tables).where(_OF)
+_COUNT_FAILURE = _CHANGE.values(failures=tables.c.failures + 1)
+_ADD = insert(tables)
+_FORGET = delete(tables).where(tables.c.name.not_in(bindparam("kept", expanding=True)))
+
+
 class TableStates:
     """One row per table."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def all(self) -> dict[str, TableRow]:
-        with self._engine.connect() as connection:
-            rows = connection.execute(select(tables)).mappings()
+        with self._database.reading() as connection:
+            rows = connection.execute(_ALL).mappings()
             return {row["name"]: _row(dict(row)) for row in rows}
 
     def get(self, name: str) -> TableRow:
         """The row of a table, a new one where there is none yet."""
-        with self._engine.connect() as connection:
-            row = connection.execute(select(tables).where(tables.c.name == name)).mappings().first()
+        with self._database.reading() as connection:
+            row = connection.execute(_GET, {"table": name}).mappings().first()
             return TableRow(name=name) if row is None else _row(dict(row))
 
     def put(self, row: TableRow) -> None:
         values = {**asdict(row), "cost": asdict(row.cost)}
-        with self._engine.begin() as connection:
-            changed = connection.execute(update(tables).where(tables.c.name == row.name).values(values))
+        with self._database.writing() as connection:
+            changed = connection.execute(_CHANGE, {**values, "table": row.name})
             if not changed.rowcount:
-                connection.execute(insert(tables).values(values))
+                connection.execute(_ADD, values)
 
     def advance(self, row: TableRow, *, within: Connection | None = None) -> None:
         """Write what an update has changed; status and costs are other threads' to write."""
         kept = {"name", "status", "reason", "cost", "failures"}
         values = {key: value for key, value in asdict(row).items() if key not in kept}
-        with transaction(self._engine, within) as connection:
-            connection.execute(update(tables).where(tables.c.name == row.name).values(values))
+        with self._database.writing(within) as connection:
+            connection.execute(_CHANGE, {**values, "table": row.name})
 
     def count_failure(self, name: str) -> None:
-        with self._engine.begin() as connection:
-            failures = tables.c.failures + 1
-            connection.execute(update(tables).where(tables.c.name == name).values(failures=failures))
+        with self._database.writing() as connection:
+            connection.execute(_COUNT_FAILURE, {"table": name})
 
     def set_costs(self, costs: Mapping[str, CostModel]) -> None:
-        with self._engine.begin() as connection:
+        with self._database.writing() as connection:
             for name, cost in costs.items():
-                connection.execute(update(tables).where(tables.c.name == name).values(cost=asdict(cost)))
+                connection.execute(_CHANGE, {"table": name, "cost": asdict(cost)})
 
     def set_status(self, name: str, status: str, reason: str | None = None) -> None:
         """Also of a table that has no row yet."""
         told = None if reason is None else redacted(reason)
-        with self._engine.begin() as connection:
+        with self._database.writing() as connection:
             values = {"status": status, "reason": told}
-            changed = connection.execute(update(tables).where(tables.c.name == name).values(values))
+            changed = connection.execute(_CHANGE, {**values, "table": name})
             if not changed.rowcount:
                 row = TableRow(name=name)
-                connection.execute(insert(tables).values({**asdict(row), "cost": asdict(row.cost), **values}))
+                connection.execute(_ADD, {**asdict(row), "cost": asdict(row.cost), **values})
 
     def forget_all_but(self, names: Iterable[str]) -> None:
         """Drop the rows of tables that are no longer declared."""
-        with self._engine.begin() as connection:
-            connection.execute(delete(tables).where(tables.c.name.not_in(list(names))))
+        with self._database.writing() as connection:
+            connection.execute(_FORGET, {"kept": list(names)})
 
 
 def _row(values: dict[str, Any]) -> TableRow:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy import Connection, Integer, bindparam, func, insert, select, update
 
 from freshtide import crashpoints
-from freshtide.catalog.rows import transaction
+from freshtide.catalog.database import Database
 from freshtide.catalog.schema import updates
 from freshtide.core.secrets import redacted
 
@@ -45,16 +45,32 @@ class UpdateRow:
         return None if self.finished_at is None else self.finished_at - self.started_at
 
 
+_START = insert(updates)
+_CHANGE = update(updates).where(updates.c.id == bindparam("update_id"))
+_INTERRUPT_RUNNING = update(updates).where(updates.c.status == UpdateStatus.RUNNING)
+_IS_DONE = updates.c.status == UpdateStatus.DONE
+_MOST = bindparam("most", type_=Integer)
+_RUNNING = select(updates).where(updates.c.status == UpdateStatus.RUNNING)
+_RECENT = select(updates).where(updates.c.table_name == bindparam("table")).order_by(updates.c.id.desc()).limit(_MOST)
+_LATEST_DONE = select(updates).where(_IS_DONE).order_by(updates.c.finished_at.desc()).limit(_MOST)
+_LAST_MOMENT = select(func.coalesce(updates.c.finished_at, updates.c.started_at)).order_by(updates.c.id.desc()).limit(1)
+_DONE_SINCE = (
+    select(*(column for column in updates.c if column.name != "decision"))
+    .where(_IS_DONE, updates.c.finished_at >= bindparam("moment"))
+    .order_by(updates.c.finished_at)
+)
+
+
 class UpdateLog:
     """The history of updates."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def start(self, row: UpdateRow) -> int:
         values = {name: getattr(row, name) for name in UpdateRow.__slots__ if name not in {"id", "table"}}
-        with self._engine.begin() as connection:
-            result = connection.execute(insert(updates).values(table_name=row.table, **values))
+        with self._database.writing() as connection:
+            result = connection.execute(_START, {"table_name": row.table, **values})
             assert result.inserted_primary_key is not None
         crashpoints.reach("recorded")
         return int(result.inserted_primary_key[0])
@@ -74,49 +90,37 @@ class UpdateLog:
 
     def interrupt_running(self, at: float) -> None:
         """What is still marked as running belonged to a process that is gone."""
-        with self._engine.begin() as connection:
-            connection.execute(
-                update(updates)
-                .where(updates.c.status == UpdateStatus.RUNNING)
-                .values(status=UpdateStatus.INTERRUPTED, finished_at=at)
-            )
+        with self._database.writing() as connection:
+            connection.execute(_INTERRUPT_RUNNING, {"status": UpdateStatus.INTERRUPTED, "finished_at": at})
 
     def running(self) -> list[UpdateRow]:
-        return self._select(select(updates).where(updates.c.status == UpdateStatus.RUNNING))
+        return self._select(_RUNNING)
 
     def recent(self, table: str, count: int = 20) -> list[UpdateRow]:
         """The newest updates of a table, newest first."""
-        query = select(updates).where(updates.c.table_name == table).order_by(updates.c.id.desc())
-        return self._select(query.limit(count))
+        return self._select(_RECENT, table=table, most=count)
 
     def latest_done(self, count: int) -> list[UpdateRow]:
         """The updates of all tables that ended well last, in the order of their ends."""
-        query = select(updates).where(updates.c.status == UpdateStatus.DONE).order_by(updates.c.finished_at.desc())
-        return self._select(query.limit(count))[::-1]
+        return self._select(_LATEST_DONE, most=count)[::-1]
 
     def last_moment(self) -> float | None:
         """When the newest update ended or, where it did not, started."""
-        query = select(func.coalesce(updates.c.finished_at, updates.c.started_at)).order_by(updates.c.id.desc())
-        with self._engine.connect() as connection:
-            found: float | None = connection.scalar(query.limit(1))
+        with self._database.reading() as connection:
+            found: float | None = connection.scalar(_LAST_MOMENT)
             return found
 
     def done_since(self, moment: float) -> list[UpdateRow]:
         """Finished updates from a moment on, oldest first, without the decisions: there may be a week of them."""
-        query = (
-            select(*(column for column in updates.c if column.name != "decision"))
-            .where(updates.c.status == UpdateStatus.DONE, updates.c.finished_at >= moment)
-            .order_by(updates.c.finished_at)
-        )
-        return self._select(query)
+        return self._select(_DONE_SINCE, moment=moment)
 
     def _set(self, update_id: int, values: dict[str, object], within: Connection | None = None) -> None:
-        with transaction(self._engine, within) as connection:
-            connection.execute(update(updates).where(updates.c.id == update_id).values(values))
+        with self._database.writing(within) as connection:
+            connection.execute(_CHANGE, {**values, "update_id": update_id})
 
-    def _select(self, query: Any) -> list[UpdateRow]:
-        with self._engine.connect() as connection:
-            return [_row(dict(row)) for row in connection.execute(query).mappings()]
+    def _select(self, query: Any, **asked: object) -> list[UpdateRow]:
+        with self._database.reading() as connection:
+            return [_row(dict(row)) for row in connection.execute(query, asked).mappings()]
 
 
 def _row(values: dict[str, Any]) -> UpdateRow:

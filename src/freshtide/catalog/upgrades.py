@@ -8,6 +8,7 @@ from sqlalchemy import Column, Connection, Engine, Index, delete, func, insert, 
 from sqlalchemy.engine.reflection import Inspector
 from sqlalchemy.schema import CreateColumn, CreateIndex
 
+from freshtide.catalog.database import Database
 from freshtide.catalog.refusals import Refusals
 from freshtide.catalog.rows import arrival_of
 from freshtide.catalog.schema import files, loads, metadata
@@ -71,7 +72,7 @@ def _wait_for_turn(connection: Connection) -> None:
 def _keep_one_record_per_path(connection: Connection) -> None:
     """Earlier versions kept refused content as files of their own, and two runs at once could register a file twice."""
     refused = select(files).where(files.c.state == ArrivalState.REFUSED).order_by(files.c.id)
-    Refusals(connection.engine).put(
+    Refusals(Database(connection.engine)).put(
         [arrival_of(row) for row in connection.execute(refused).mappings().all()], within=connection
     )
     connection.execute(delete(files).where(files.c.state == ArrivalState.REFUSED))
