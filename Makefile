@@ -6,7 +6,7 @@ SOURCES := $(shell find src -type f ! -path '*/__pycache__/*')
 COMPILED := build/compiled
 LOCKED := --quiet --disable-pip-version-check --no-deps --require-hashes
 
-.PHONY: help demo test test-compiled test-postgresql test-slow simulate-faults chaos lint format bench wheel compiled lock audit-dependencies clean
+.PHONY: help demo test test-compiled test-postgresql test-slow simulate-faults chaos mutate-guards lint format bench wheel compiled lock audit-dependencies clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -32,6 +32,9 @@ simulate-faults: .venv/.installed-dev ## Run the real runtime in simulated world
 
 chaos: .venv/.installed-dev ## Kill a warehouse again and again and check what is left: MINUTES=10, SEED=1
 	@$(BIN)/python -m chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+mutate-guards: .venv/.installed-dev ## Take each guard of docs/guarantees.md out once; its test must fail. An hour: ONLY=text, PART=rows
+	@$(BIN)/python -m guards $(if $(ONLY),--only "$(ONLY)") $(if $(PART),--part "$(PART)")
 
 lint: .venv/.installed-dev ## Formatting, lint, types and the layering of the packages
 	@$(BIN)/ruff format --check --quiet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,8 @@ from contextlib import contextmanager
 from freshtide.runtime import EngineReport
 from tests.warehouse.shop import Shop
 
-_PATIENCE = 120.0
+# Where it is known that something will not come, nobody waits that long for it.
+_PATIENCE = float(os.environ.get("FRESHTIDE_TEST_PATIENCE", "120"))
 
 
 class Running:

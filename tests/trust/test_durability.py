@@ -56,14 +56,17 @@ def test_a_commit_is_durable_before_anybody_can_see_it(tmp_path: Path, monkeypat
     table = opened(tmp_path / "t")
     commit(table, 1, rows(1))
     real, seen = os.fsync, []
+    synced: list[str] = []
 
     def fsync(descriptor: int) -> None:
         seen.append(DeltaTable(tmp_path / "t").version())
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", fsync)
     commit(table, 2, rows(2))
     assert seen[-2:] == [0, 1], "its content, then its name"
+    assert (synced[-2].startswith(".entry-"), synced[-1]) == (True, "_delta_log")
 
 
 def test_checkpoints_are_durable(tmp_path: Path, synced: set[Path]) -> None:

@@ -133,6 +133,7 @@ def test_a_row_meets_the_same_end_however_files_are_batched(shop: Shop) -> None:
         orders.arrive(f"together-{number}.csv", [line])
     shop.load()
     together = shop.bag("orders"), Counter(row["content"] for row in shop.rows("orders__rejects"))
+    assert (together[0].total(), together[1].total()) == (len(GOOD), len(BAD))
     apart = shop.again()
     orders = Orders(apart, "lines", "*")
     for number, line in enumerate(lines):

@@ -42,8 +42,10 @@ def test_failures_are_told_when_they_happen_and_a_second_ctrl_c_ends_quietly(tmp
             [sys.executable, "-m", "freshtide", "run"], cwd=root, stdout=stdout, stderr=stderr, start_new_session=True
         )
     try:
+        until = time.monotonic() + 120.0
         while "An update of 'broken' failed" not in out.read_text():
             assert run.poll() is None, err.read_text()
+            assert time.monotonic() < until, "it is told when it happens"
             time.sleep(0.1)
         assert "freshtide.log" in out.read_text()
         log = (root / ".freshtide" / "freshtide.log").read_text()
