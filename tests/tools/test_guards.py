@@ -16,11 +16,17 @@ def test_every_promise_has_a_guard() -> None:
 
 
 def test_every_guard_is_where_its_mutation_looks_for_it_and_the_mutants_are_programs(tmp_path: Path) -> None:
-    mutants = []
+    mutants, misplaced = [], []
     for number, guard in enumerate(guards()):
-        for place, text in enumerate(guard.mutants().values()):
+        try:
+            texts = guard.mutants()
+        except MutationError as error:
+            misplaced.append(f"{guard.because}: {error}")
+            continue
+        for place, text in enumerate(texts.values()):
             mutants.append(tmp_path / f"{number}_{place}.py")
             mutants[-1].write_text(text, encoding="utf-8")
+    assert misplaced == [], "guards/mutations has to go with the lines that it takes out"
     require_programs(mutants)
 
 
