@@ -27,8 +27,8 @@ test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on Pos
 test-slow: .venv/.installed-dev ## Run the tests that take minutes
 	@$(BIN)/pytest -m slow
 
-simulate-faults: .venv/.installed-dev ## Run the real runtime in simulated worlds with faults: SEEDS=100, FIRST=0
-	@$(BIN)/python -m faults --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0)
+simulate-faults: .venv/.installed-dev ## Run the real runtime in simulated worlds with faults: SEEDS=100, FIRST=0, JOBS=1
+	@$(BIN)/python -m faults --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0) --jobs $(or $(JOBS),1)
 
 chaos: .venv/.installed-dev ## Kill a warehouse again and again and check what is left: MINUTES=10, SEED=1
 	@$(BIN)/python -m chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))

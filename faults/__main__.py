@@ -3,39 +3,53 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 import time
-import traceback
 
-from faults.campaign import run
+from faults.seeds import Batch, run_all
 
 _TOLD_EVERY = 100
+# Of a long campaign so many lines are enough.
+_TOLD_AT_MOST = 100
 
 
 def main() -> int:
     options = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
     options.add_argument("--seeds", type=int, default=100, help="how many runs")
     options.add_argument("--first", type=int, default=0, help="the first seed")
+    options.add_argument("--jobs", type=int, default=1, help="how many processes run them")
     options.add_argument("--verbose", action="store_true", help="print what the warehouse logs")
     given = options.parse_args()
-    logging.basicConfig(level=logging.WARNING if given.verbose else logging.CRITICAL + 1)
-    begun, updates, wrong = time.perf_counter(), 0, []
-    for seed in range(given.first, given.first + given.seeds):
-        try:
-            updates += run(seed).updates
-        except Exception:
-            wrong.append(seed)
-            print(f"Seed {seed} went wrong; `make simulate-faults FIRST={seed} SEEDS=1` repeats it.")
-            traceback.print_exc()
-        if (seed + 1 - given.first) % _TOLD_EVERY == 0:
-            print(f"{seed + 1 - given.first} runs, {len(wrong)} wrong")
-    seconds = time.perf_counter() - begun
-    print(
-        f"{given.seeds} runs from seed {given.first}, {updates} updates, {given.seeds / seconds:.1f} runs a second: "
-        f"{len(wrong)} went wrong."
-    )
-    return 1 if wrong else 0
+    begun, done = time.perf_counter(), []
+    told, every = 0, max(_TOLD_EVERY, given.seeds // _TOLD_AT_MOST)
+    for batch in run_all(range(given.first, given.first + given.seeds), jobs=given.jobs, verbose=given.verbose):
+        done.append(batch)
+        for failure in batch.failures:
+            print(f"Seed {failure.seed} went wrong; `make simulate-faults FIRST={failure.seed} SEEDS=1` repeats it.")
+            print(failure.told)
+        runs = sum(batch.runs for batch in done)
+        if runs // every > told:
+            told = runs // every
+            print(f"{runs} runs, {len(_wrong(done))} wrong", flush=True)
+    print(_summary(done, first=given.first, seconds=time.perf_counter() - begun, jobs=given.jobs))
+    return 1 if _wrong(done) else 0
+
+
+def _wrong(done: list[Batch]) -> list[int]:
+    return sorted(failure.seed for batch in done for failure in batch.failures)
+
+
+def _summary(done: list[Batch], *, first: int, seconds: float, jobs: int) -> str:
+    stories = [story for batch in done for story in batch.stories]
+    runs, wrong = sum(batch.runs for batch in done), _wrong(done)
+    updates, faults, lives = (sum(getattr(story, what) for story in stories) for what in ("updates", "faults", "lives"))
+    busy = sum(batch.seconds for batch in done)
+    lines = [
+        f"{runs} runs from seed {first}, with {updates} updates, {faults} faults and {lives} lives: "
+        f"{len(wrong)} went wrong.",
+        f"{runs / seconds / jobs:.1f} runs a second and core ({busy / max(runs, 1):.3f} seconds of a core each).",
+    ]
+    return "\n".join(lines + ([f"Wrong: {', '.join(map(str, wrong))}."] if wrong else []))
 
 
 if __name__ == "__main__":

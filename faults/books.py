@@ -6,15 +6,14 @@ import sqlite3
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Dialect, Engine, create_engine, make_url
+from sqlalchemy import create_engine
 from sqlalchemy.pool import StaticPool
 
 from faults.disk import DeadError
+from faults.plainsql import PlainEngine
 from faults.turns import Process
 from freshtide.catalog import Catalog
 from freshtide.catalog.upgrades import bring_up_to_date
-
-_URL = make_url("sqlite://")
 
 
 class Books:
@@ -25,10 +24,7 @@ class Books:
 
     def catalog(self, process: Process) -> Catalog:
         """The catalog as one process has it. Whatever a process asks after its end is not heard."""
-        line: Any = _Line(_database(), process)
-        engine = Engine(StaticPool(lambda: line), _dialect(), _URL)
-        # Statements are compiled once and for all worlds.
-        engine.update_execution_options(compiled_cache=_compiled())
+        engine: Any = PlainEngine(_Line(_database(), process))
         return Catalog(engine)
 
 
@@ -53,9 +49,6 @@ class _Line:
     def rollback(self) -> None:
         self._database.rollback()
 
-    def close(self) -> None:
-        """The database goes on without this process."""
-
 
 @cache
 def _database() -> sqlite3.Connection:
@@ -63,19 +56,7 @@ def _database() -> sqlite3.Connection:
 
 
 @cache
-def _dialect() -> Dialect:
-    engine = create_engine(_URL, creator=_database, poolclass=StaticPool)
-    engine.connect().close()  # It asks the database once what it can do.
-    return engine.dialect
-
-
-@cache
-def _compiled() -> dict[Any, Any]:
-    return {}
-
-
-@cache
 def _empty() -> bytes:
     """A database with the catalog's tables and nothing in them."""
-    bring_up_to_date(create_engine(_URL, creator=_database, poolclass=StaticPool))
+    bring_up_to_date(create_engine("sqlite://", creator=_database, poolclass=StaticPool))
     return _database().serialize()

@@ -101,8 +101,8 @@ class ArrivalLedger:
         arrived first: punctuation that came after it has to wait for it.
         """
         first = self._select(questions.FIRST_DUE, table=table, upto=upto, most=most)
-        others = self._select(questions.FIRST_OF_THE_OTHERS, table=table, ids=[file.id for file in first])
-        return [*first, *others, *self._select(questions.PENDING_PUNCTUATION, table=table)]
+        others = questions.FIRST_OTHER_AND_PUNCTUATION
+        return first + self._select(others, table=table, ids=[file.id for file in first])
 
     def held_up(self, table: str, waiting: Sequence[Arrival]) -> dict[int, Promise]:
         """Of files that wait for a table, those before which it has loaded others that arrived later, by id.

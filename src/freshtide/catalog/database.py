@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from sqlalchemy import Connection, Engine
 
@@ -26,6 +26,10 @@ class Database:
             yield joined
             return
         # Not an event of the engine: with any of those, each reading becomes half as slow again.
-        with self._engine.begin() as connection:
+        with self.writing_unasked() as connection:
             yield connection
             self.before_commit(connection)
+
+    def writing_unasked(self) -> AbstractContextManager[Connection]:
+        """A transaction whose statements tell by themselves whether they may be."""
+        return self._engine.begin()

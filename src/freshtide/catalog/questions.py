@@ -70,10 +70,11 @@ PENDING = _WAITING.where(files.c.state.in_(LOADABLE)).order_by(files.c.id)
 FIRST_DUE = (
     _WAITING_DATA.where(_IS_DUE).order_by(files.c.timestamp.is_not(None), files.c.timestamp, files.c.path).limit(_MOST)
 )
-FIRST_OF_THE_OTHERS = (
-    _WAITING_DATA.where(files.c.id.not_in(bindparam("ids", expanding=True))).order_by(files.c.id).limit(1)
-)
-PENDING_PUNCTUATION = _WAITING.where(files.c.state == ArrivalState.PUNCTUATION).order_by(files.c.id)
+_IS_PUNCTUATION = files.c.state == ArrivalState.PUNCTUATION
+_FIRST_OTHER = _WAITING_DATA.with_only_columns(func.min(files.c.id)).where(~_IDS)
+FIRST_OTHER_AND_PUNCTUATION = _WAITING.where(
+    or_(_IS_PUNCTUATION, files.c.id == _FIRST_OTHER.correlate(None).scalar_subquery())
+).order_by(_IS_PUNCTUATION, files.c.id)
 PENDING_STAMPS = (
     select(files.c.timestamp).distinct().join(loads, _BY_TABLE).where(_IS_PENDING, files.c.state.in_(LOADABLE))
 )

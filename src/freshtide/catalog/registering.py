@@ -57,7 +57,11 @@ def write_arrivals(connection: Connection, arrivals: Sequence[tuple[Arrival, tup
         else _write_over(connection, known[file.feed, file.position], file)
         for file, _ in arrivals
     ]
-    _make_pending(connection, [(file, tables) for file, (_, tables) in zip(registered, arrivals, strict=True)])
+    _make_pending(
+        connection,
+        [(file, tables) for file, (_, tables) in zip(registered, arrivals, strict=True)],
+        new=frozenset(ids.values()),
+    )
     return registered
 
 
@@ -107,11 +111,13 @@ def _write_over(connection: Connection, known: RowMapping, file: Arrival) -> Arr
     return file
 
 
-def _make_pending(connection: Connection, registered: Sequence[tuple[Arrival, tuple[str, ...]]]) -> None:
-    """Let tables wait for the files that they do not know yet."""
+def _make_pending(
+    connection: Connection, registered: Sequence[tuple[Arrival, tuple[str, ...]]], *, new: frozenset[int]
+) -> None:
+    """Let tables wait for the files that they do not know yet; of those that are new none knows."""
     loadable = [(file, tables) for file, tables in registered if file.state in LOADABLE]
     known: set[tuple[str, int]] = set()
-    for some in portions([file.id for file, _ in loadable]):
+    for some in portions([file.id for file, _ in loadable if file.id not in new]):
         known.update((row.table_name, row.file_id) for row in connection.execute(_LOADS_OF, {"ids": some}))
     pending = [
         {"table_name": table, "file_id": file.id, "number": None}

@@ -28,12 +28,15 @@ class GoneBackError(FreshtideError):
         )
 
 
-def catch_up(table: Table, *, graph: TableGraph, store: Store, catalog: Catalog, now: float) -> bool | None:
+def catch_up(
+    table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
+) -> bool | None:
     """Book what has landed in a table while the run goes on: nobody could tell, or the catalog could not be written.
 
-    Whether that changed rows which dependents may have used; None: all was booked. The caller updates the table.
+    `row` is what is booked. Whether that changed rows which dependents may have used; None: all was booked. The caller
+    updates the table.
     """
-    stored, row = store.table(table.name, time_column=table.time_column), catalog.tables.get(table.name)
+    stored = store.table(table.name, time_column=table.time_column)
     landed = 0 if stored.snapshot is None else stored.snapshot.number
     if landed < row.number:
         # Updates that now came would have the numbers of those that are lost, and pass for them.

@@ -23,9 +23,10 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
     catalog.streams.forget_all_but(streams)
     known = catalog.tables.all()
     for table in graph.values():
-        row = known.get(table.name, TableRow(name=table.name))
-        row = _recovered(table, row, graph=graph, store=store, catalog=catalog, now=now)
-        catalog.tables.put(row)
+        before = known.get(table.name, TableRow(name=table.name))
+        row = _recovered(table, before, graph=graph, store=store, catalog=catalog, now=now)
+        if row != before or table.name not in known:
+            catalog.tables.put(row)
         if table.name in streams:
             catalog.streams.put(table.name, stream_row(row))
         if table.feed is not None:

@@ -82,7 +82,7 @@ class UnitWorker:
         """What came of the update of one table; nothing where it was there already."""
         own = replace(command, table=table)
         # What has landed may not have been booked: a table that is there must also count as being there.
-        if self._worker.catch_up(self._graph[table]):
+        if self._worker.catch_up(self._graph[table], self._catalog.tables.get(table)):
             self._revised.add(command.table)
         if not self._graph[table].is_base:
             # A table that joined the group further on than the others does not go back to them.

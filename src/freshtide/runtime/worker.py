@@ -102,8 +102,9 @@ class UpdateWorker:
         started, began = self._clock.now(), self._clock.steady()
         update: int | None = None
         try:
-            update = self._catalog.updates.start(self._row(command, started))
-            caught_up = self.catch_up(table)
+            booked = self._catalog.tables.get(table.name)
+            update = self._catalog.updates.start(self._row(command, booked, started))
+            caught_up = self.catch_up(table, booked)
             try:
                 done = self._watched(table, command, scans)
             except AwaitedTableError as error:
@@ -190,13 +191,14 @@ class UpdateWorker:
     def _put_aside(self, file: Arrival, reason: str) -> None:
         self._surroundings.insist(lambda: self._catalog.arrivals.set_state(file.id, ArrivalState.QUARANTINED, reason))
 
-    def catch_up(self, table: Table) -> bool:
-        """Finish what an earlier update decided to commit and could not, and book all that has landed.
+    def catch_up(self, table: Table, booked: TableRow) -> bool:
+        """Finish what an earlier update decided to commit and could not, and book all that has landed beyond a row.
 
         Whether that revised rows which dependents may have used.
         """
         self._computer.finish(table.name)
-        found = catch_up(table, graph=self._graph, store=self._store, catalog=self._catalog, now=self._clock.now())
+        now = self._clock.now()
+        found = catch_up(table, booked, graph=self._graph, store=self._store, catalog=self._catalog, now=now)
         if found is None:
             return False
         if table.kind is Kind.LATEST:
@@ -246,8 +248,7 @@ class UpdateWorker:
             return []
         return [*leftover_announcements(self._graph.units.of(table.name), table, self._catalog, command.upto)]
 
-    def _row(self, command: StartUpdate, started: float) -> UpdateRow:
-        known = self._catalog.tables.get(command.table)
+    def _row(self, command: StartUpdate, known: TableRow, started: float) -> UpdateRow:
         return UpdateRow(
             table=command.table,
             number=known.number + 1,

@@ -61,7 +61,7 @@ class CatalogSeat:
         self._change(_SET, holder, released=True)
 
     def _change(self, statement: Update, holder: Holder, **values: object) -> bool:
-        with self._database.writing() as connection:
+        with self._database.writing_unasked() as connection:
             return connection.execute(statement, {**values, "held": holder.nonce}).rowcount == 1
 
     def _require(self, connection: Connection) -> None:
