@@ -4,6 +4,9 @@ BIN := .venv/bin
 SOURCES := $(shell find src -type f ! -path '*/__pycache__/*')
 # An installation apart from .venv, in which the working tree stays as it is written.
 COMPILED := build/compiled
+# Each has a Spark of its own, and takes about 1 GB. A file of tests stays on one of them.
+WORKERS ?= 2
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 LOCKED := --quiet --disable-pip-version-check --no-deps --require-hashes
 
 .PHONY: help demo test test-compiled test-postgresql test-slow simulate-faults chaos mutate-guards lint format bench wheel compiled lock audit-dependencies clean
@@ -16,13 +19,13 @@ demo: .venv/.installed ## Run a network-operations warehouse on generated data f
 	@$(BIN)/freshtide demo demo
 
 test: .venv/.installed-dev lint ## Check the code and run the tests
-	@$(BIN)/pytest -m "not slow and not compiled"
+	@$(PYTEST) -m "not slow and not compiled"
 
 test-compiled: .venv/.installed-dev compiled ## Run the tests of what a wheel has compiled; needs a C compiler
-	@PYTHONPATH=$(COMPILED) $(BIN)/pytest -m "not slow" tests/compiled tests/core tests/guarantees tests/scheduling tests/simulation
+	@PYTHONPATH=$(COMPILED) $(PYTEST) -m "not slow" tests/compiled tests/core tests/guarantees tests/scheduling tests/simulation
 
 test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on PostgreSQL; its server must be installed
-	@$(BIN)/python -m tests.with_postgresql $(BIN)/pytest -m "not slow" tests/catalog tests/warehouse tests/cli
+	@$(BIN)/python -m tests.with_postgresql $(PYTEST) -m "not slow" tests/catalog tests/warehouse tests/cli
 
 test-slow: .venv/.installed-dev ## Run the tests that take minutes
 	@$(BIN)/pytest -m slow

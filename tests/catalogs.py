@@ -5,11 +5,25 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, make_url, text
 
 from freshtide.catalog.schema import metadata
 
-GIVEN = os.environ.get("FRESHTIDE_TEST_CATALOG")
+
+def _of_this_worker(server: str | None) -> str | None:
+    """Tests that run beside each other, on workers of their own, have a database each."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if server is None or worker is None:
+        return server
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        if not connection.scalar(text("SELECT count(*) FROM pg_database WHERE datname = :name"), {"name": worker}):
+            connection.execute(text(f"CREATE DATABASE {worker}"))
+    engine.dispose()
+    return make_url(server).set(database=worker).render_as_string(hide_password=False)
+
+
+GIVEN = _of_this_worker(os.environ.get("FRESHTIDE_TEST_CATALOG"))
 
 
 def empty_catalog(state: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +84,9 @@ def main(root: Path) -> None:
     notebook.events("a")
     lost = Running(notebook)
     kill_spark()
-    while lost.fault is None:
-        time.sleep(0.1)
-    assert isinstance(lost.fault, RunFailedError), lost.fault
-    assert "cannot start it again" in str(lost.fault), lost.fault
+    fault = lost.wait_for_fault()
+    assert isinstance(fault, RunFailedError), fault
+    assert "cannot start it again" in str(fault), fault
     notebook.warehouse.close()
     shop.warehouse.close()
 

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 from freshtide import Warehouse
 from tests.trust.runs import Running, running
+from tests.waiting import wait_until
 from tests.warehouse.shop import Shop
 
 UNSEEN = "What Spark's workers write"
@@ -62,7 +62,7 @@ def main(root: Path) -> None:
     port = free_port()
     master, logs = f"spark://127.0.0.1:{port}", root.parent
     with started(spark_class("master.Master", "--port", str(port), "--webui-port", "0"), logs / "master.log"):
-        wait_for_port(port)
+        wait_until(lambda: answers(port))
         with started(worker(master, logs / "w1"), logs / "w1.log"):
             shop = ClusterShop(root, master)
             shop.drop_events("a", "1.csv", [(1, "x", 1)])
@@ -81,19 +81,14 @@ def main(root: Path) -> None:
             hidden = f"mount -t tmpfs none {root / 'warehouse'} && exec {' '.join(worker(master, logs / 'w3'))}"
             with started(["unshare", "-m", "sh", "-c", hidden], logs / "w3.log"):
                 blind = Running(shop)
-                while not (blind.heard(UNSEEN) or UNSEEN in str(blind.fault)):
-                    time.sleep(0.1)
+                wait_until(lambda: blind.heard(UNSEEN) or UNSEEN in str(blind.fault))
                 blind.end()
         shop.warehouse.close()
 
 
-def wait_for_port(port: int) -> None:
-    for _ in range(600):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError("the master does not answer")
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 if __name__ == "__main__":

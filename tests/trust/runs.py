@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from freshtide.runtime import EngineReport
+from tests.waiting import wait_until
 from tests.warehouse.shop import Shop
 
 # Where it is known that something will not come, nobody waits that long for it.
@@ -39,11 +39,13 @@ class Running:
 
     def wait_for(self, what: Callable[[], bool]) -> None:
         """Wait until something is so; the run must go on meanwhile."""
-        deadline = time.monotonic() + _PATIENCE
-        while not what():
-            assert self._thread.is_alive(), (self.fault, self.news)
-            assert time.monotonic() < deadline, self.news
-            time.sleep(0.02)
+        wait_until(what, unless=lambda: None if self._thread.is_alive() else (self.fault, self.news))
+
+    def wait_for_fault(self) -> BaseException:
+        """Wait until the run ends by itself, for what it raises."""
+        self._thread.join(_PATIENCE)
+        assert self.fault is not None, self.news
+        return self.fault
 
     def end(self) -> None:
         self._stop.set()

@@ -9,30 +9,26 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError, lease_folder
+from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError
 from freshtide.catalog.database import Database
 from freshtide.catalog.leases.database import CatalogSeat
-from freshtide.catalog.leases.folder import FolderSeat
 from freshtide.catalog.leases.holders import Holder as LeaseHolder
-from freshtide.catalog.leases.lease import LENGTH
+from freshtide.catalog.leases.lease import BEATS
 from freshtide.catalog.leases.seats import Standing
 from freshtide.core.errors import LeaseLostError, SurroundingsError
-from freshtide.project import create_starter
-from freshtide.spark import SparkSession
+from freshtide.world import SystemClock
 from tests.trust.faults import FailingSync
-from tests.warehouse.shop import Shop
+from tests.waiting import wait_until
 
 _SHORT = 1.0
+_VERY_SHORT = 0.2
+_ROUNDS = 100
 _HOLD = """
 import sys, time
 from pathlib import Path
@@ -207,12 +203,23 @@ def test_what_has_lost_the_lease_cannot_write_into_the_catalog(folder: Path, cat
         catalog.tables.set_status("cpu", "failed")
 
 
+class CountingSeat(CatalogSeat):
+    """Counts the signs of life."""
+
+    beats = 0
+
+    def beat(self, holder: LeaseHolder) -> bool:
+        self.beats += 1
+        return super().beat(holder)
+
+
 def test_while_the_storage_is_away_nothing_is_lost_and_nothing_written(folder: Path, catalog: Catalog) -> None:
-    with RunLease(folder, catalog.seat, length=_SHORT) as lease:
+    seat = CountingSeat(Database(catalog._engine))
+    with RunLease(folder, seat, length=_VERY_SHORT) as lease:
         away = folder.rename(folder.with_name("away"))
         with pytest.raises(SurroundingsError, match="cannot be used"):
             lease.require()
-        time.sleep(_SHORT)
+        wait_until(lambda: seat.beats >= 2 * BEATS)  # so long that the lease would have been over
         away.rename(folder)
         lease.require()
 
@@ -250,160 +257,44 @@ def test_a_catalog_that_goes_away_while_the_lease_is_taken_leaves_nobody_as_its_
         lease.require()
 
 
+class AheadClock(SystemClock):
+    """Shows a later time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def now(self) -> float:
+        return super().now() + self._seconds
+
+
 def test_where_both_seats_were_thrown_away_the_next_epoch_is_higher_all_the_same(folder: Path, tmp_path: Path) -> None:
     epochs = []
-    for name in ("first", "second"):
+    for seconds, name in enumerate(("first", "second")):
         catalog = Catalog.open(f"sqlite:///{tmp_path / name}.db")
-        with RunLease(folder, catalog.seat) as lease:
+        with RunLease(folder, catalog.seat, clock=AheadClock(seconds)) as lease:
             epochs.append(lease.epoch)
         catalog.close()
         shutil.rmtree(folder)
-        time.sleep(1.0)
     assert epochs[0] < epochs[1]
 
 
-def _look(folder: Path, stop: threading.Event) -> None:
+def _look(folder: Path, looking: threading.Event, stop: threading.Event) -> None:
     while not stop.is_set():
         RunLock(folder).holder()
+        looking.set()
 
 
 def test_looking_never_keeps_a_run_from_starting(folder: Path, catalog: Catalog) -> None:
-    stop = mp.get_context("spawn").Event()
-    looking = mp.get_context("spawn").Process(target=_look, args=(folder, stop))
-    looking.start()
+    spawning = mp.get_context("spawn")
+    looking, stop = spawning.Event(), spawning.Event()
+    onlooker = spawning.Process(target=_look, args=(folder, looking, stop))
+    onlooker.start()
     try:
-        until = time.monotonic() + 4.0
-        while time.monotonic() < until:
+        assert looking.wait(60.0)
+        for _ in range(_ROUNDS):
             with RunLease(folder, catalog.seat):
                 pass
     finally:
         stop.set()
-        looking.join()
-
-
-def test_two_projects_on_one_storage_do_not_load_beside_each_other(
-    tmp_path: Path, spark: SparkSession, shop: Shop
-) -> None:
-    beside = Shop(tmp_path / "copy", spark, storage=str(shop.root / "warehouse"))
-    for copy in (shop, beside):
-        copy.events("a")
-    shop.drop_events("a", "1.csv", [(1, "x", 1)])
-    beside.drop_events("a", "2.csv", [(2, "x", 2)])
-    with _running(shop):
-        _wait_for(lambda: _has_committed(shop, "a"))
-        with pytest.raises(WarehouseBusyError, match=str(os.getpid())):
-            beside.warehouse.run_once()
-    assert [row["v"] for row in shop.rows("a")] == [1]
-    beside.warehouse.close()
-
-
-def test_a_run_that_has_lost_its_lease_ends_and_books_nothing(shop: Shop) -> None:
-    shop.events("a")
-    shop.drop_events("a", "1.csv", [(1, "x", 1)])
-    with pytest.raises(LeaseLostError, match="nothing more is written"), _running(shop):
-        _wait_for(lambda: _has_committed(shop, "a"))
-        seat = FolderSeat(lease_folder(shop.root / "warehouse"))
-        found = seat.read()
-        assert found is not None
-        successor = replace(found.holder, epoch=found.holder.epoch + 1, nonce="another", born=0)
-        assert seat.take(successor, found)
-        shop.drop_events("a", "2.csv", [(2, "x", 2)])
-    assert [row["v"] for row in shop.rows("a")] == [1]
-    assert shop.warehouse.status().tables[0].status == "active", "nothing is the table's fault"
-    shop.load()
-    assert sorted(row["v"] for row in shop.rows("a")) == [1, 2]
-    shop.check()
-
-
-@pytest.mark.slow
-def test_a_run_that_slept_while_another_took_over_is_refused_and_no_row_is_lost_or_twice(tmp_path: Path) -> None:
-    project, twin = tmp_path / "shop", tmp_path / "twin"
-    for folder in (project, twin):
-        # Each with a catalog of its own: a process that stops in the midst of writing into SQLite locks it.
-        create_starter(folder, "shop")
-        for file, key in (("freshtide.yml", "storage: "), ("feeds/orders_feed.yml", "path: ")):
-            text = (folder / file).read_text()
-            (folder / file).write_text(text.replace(f"\n{key}", f"\n{key}{project}/"))
-    sleeper = _freshtide("run", at=project)
-    try:
-        _wait_for(lambda: bool(_orders(project)))
-        for number in range(30):
-            _order(project, number)
-            if number == 15:
-                sleeper.send_signal(signal.SIGSTOP)
-        # As from another machine: there is no lock that tells that the process is there.
-        (lease_folder(project / "warehouse") / "run.lock").unlink()
-        time.sleep(LENGTH)
-        other = _freshtide("run", "--once", at=twin)
-        said = other.communicate(timeout=180)
-        assert other.returncode == 0, said
-        loaded = _orders(project)
-        _order(project, 30)
-        sleeper.send_signal(signal.SIGCONT)
-        _, told = sleeper.communicate(timeout=60)
-    finally:
-        sleeper.kill()
-    assert (sleeper.returncode, "nothing more is written" in told) == (1, True), told
-    assert _orders(project) == loaded
-    assert set(loaded.values()) == {1}
-    assert {_FIRST + number for number in range(30)} <= set(loaded)
-
-
-_FIRST = 900_000
-
-
-def _freshtide(*words: str, at: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "freshtide", *words], cwd=at, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def _order(project: Path, number: int) -> None:
-    landing = project / "landing" / "orders"
-    hidden = landing / f".{number}"
-    row = f"{_FIRST + number},2026-05-01T11:{number:02d}:00Z,Zoe,12.00"
-    hidden.write_text(f"order_id,ordered_at,customer,amount\n{row}\n")
-    hidden.rename(landing / f"new-{number}.csv")
-
-
-def _orders(project: Path) -> Counter[int]:
-    table = project / "warehouse" / "orders"
-    if not (table / "_delta_log").exists():
-        return Counter()
-    return Counter(pl.read_delta(str(table))["order_id"].to_list())
-
-
-@contextmanager
-def _running(shop: Shop) -> Iterator[None]:
-    """A run beside the test; what ends it before its time is raised in the end."""
-    stop, ended = threading.Event(), threading.Event()
-    faults: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            shop.warehouse.run(stop=stop)
-        except BaseException as error:
-            faults.append(error)
-        ended.set()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-        ended.wait(3.0)
-    finally:
-        stop.set()
-        thread.join()
-    if faults:
-        raise faults[0]
-
-
-def _has_committed(shop: Shop, table: str) -> bool:
-    return any((shop.root / "warehouse" / table / "_delta_log").glob("*.json"))
-
-
-def _wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 180.0
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+        onlooker.join()

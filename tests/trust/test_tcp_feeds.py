@@ -16,7 +16,7 @@ import pytest
 from freshtide.cli.checks import check_everything
 from freshtide.core.feeds import SocketSource
 from freshtide.feeds.sources import SocketStream
-from freshtide.feeds.sources.connections import LONGEST_LINE, MOST_UNFINISHED
+from freshtide.feeds.sources.connections import LONGEST_LINE, MOST_UNFINISHED, Lines
 from tests.feeds.streaming import Producer, Receiver, tick, ticks
 from tests.warehouse.shop import Shop
 from tests.warehouse.test_single_rows import declare, line, newest
@@ -48,7 +48,7 @@ def test_of_too_many_connections_the_last_ones_wait_until_there_is_room() -> Non
         first, _ = Producer(stream.address).sends(tick(1)), Producer(stream.address).sends(tick(2))
         receiver.has(rows=2)
         third = Producer(stream.address).sends(tick(3))
-        time.sleep(0.3)
+        receiver.until(lambda: stream.problem is not None)
         assert len(receiver.rows) == 2
         assert stream.problem is not None
         assert "has 2 connections" in stream.problem.message
@@ -59,19 +59,19 @@ def test_of_too_many_connections_the_last_ones_wait_until_there_is_room() -> Non
 
 
 def test_a_machine_without_descriptors_is_not_asked_for_one_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    receiver, tries = Receiver(), 0
+    receiver = Receiver()
+    tries: list[float] = []
     accept = socket.socket.accept
 
     def refused(_: socket.socket) -> Any:
-        nonlocal tries
-        tries += 1
+        tries.append(time.monotonic())
         raise OSError(errno.EMFILE, "Too many open files")
 
     with listening(receiver) as stream:
         monkeypatch.setattr(socket.socket, "accept", refused)
         Producer(stream.address).sends(tick(1))
-        time.sleep(1.0)
-        assert 1 <= tries <= 6
+        receiver.until(lambda: len(tries) > 3)
+        assert tries[3] - tries[0] >= 0.5
         assert stream.problem is not None
         assert "too many open files" in stream.problem.message
         monkeypatch.setattr(socket.socket, "accept", accept)
@@ -117,11 +117,16 @@ def test_a_secret_is_said_to_whom_the_feed_connects() -> None:
 def test_lines_that_never_end_take_a_bounded_amount_of_memory() -> None:
     receiver = Receiver()
     with listening(receiver) as stream:
-        endless = [Producer(stream.address) for _ in range(MOST_UNFINISHED // LONGEST_LINE + 4)]
+        too_many = 4
+        endless = [Producer(stream.address) for _ in range(MOST_UNFINISHED // LONGEST_LINE + too_many)]
         for producer in endless:
             producer.sends(b"x" * (LONGEST_LINE - 1))
-        time.sleep(0.3)
-        unfinished = sum(connection.lines.unfinished for connection in stream._connections)
+
+        def lines() -> list[Lines]:
+            return [connection.lines for connection in stream._connections]
+
+        receiver.until(lambda: sum(line._is_too_long for line in lines()) == too_many)
+        unfinished = sum(line.unfinished for line in lines())
         assert LONGEST_LINE < unfinished <= MOST_UNFINISHED
         for producer in endless:
             producer.sends("\n" + tick(1))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from freshtide.runs import Places, replay_trace
 from freshtide.runs.replay import last_beginning
 from freshtide.spark import SparkSession
+from tests.waiting import wait_until
 from tests.warehouse.shop import Shop
 
 
@@ -44,6 +45,9 @@ def test_a_long_run_with_failures_retries_pauses_and_learnt_costs_replays(tmp_pa
     shop.view("minutes", "SELECT date_trunc('minute', ts) AS minute, count(*) AS n FROM both GROUP BY 1", emit="closed")
     shop.view("downstream", "SELECT ts FROM ratio")
 
+    def is_loaded(number: int) -> bool:
+        return shop.freshness("a") == 30 * number + 1
+
     def happenings() -> None:
         for number in range(8):
             for feed in ("a", "b", "c"):
@@ -52,17 +56,14 @@ def test_a_long_run_with_failures_retries_pauses_and_learnt_costs_replays(tmp_pa
                 shop.warehouse.pause("both")
             if number == 4:
                 shop.warehouse.resume("both")
-            time.sleep(0.4)
+            wait_until(partial(is_loaded, number))
 
     stop = threading.Event()
     _ = shop.warehouse.workbench
     run = threading.Thread(target=lambda: shop.warehouse.run(stop=stop))
     run.start()
-    time.sleep(0.5)
     happenings()
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and shop.warehouse.workbench.catalog.tables.get("ratio").status != "failed":
-        time.sleep(0.1)
+    wait_until(lambda: shop.warehouse.workbench.catalog.tables.get("ratio").status == "failed")
     stop.set()
     run.join()
     shop.warehouse.resume("ratio")

@@ -28,7 +28,7 @@ from freshtide.world import (
 
 # Without a heartbeat for this long a holder that cannot be seen counts as dead.
 LENGTH = 15.0
-_BEATS = 8
+BEATS = 8
 _LOOK_EVERY = 0.25
 
 
@@ -170,7 +170,7 @@ class RunLease:
     def _keep(self, seat: Seat) -> None:
         """Beat until the end. While a disk or a database is away nobody else can take the lease there either."""
         assert self._holder is not None
-        while not self._stop.wait(self._length / _BEATS):
+        while not self._stop.wait(self._length / BEATS):
             try:
                 held = seat.beat(self._holder)
             except LeaseLostError:
