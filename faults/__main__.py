@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import nullcontext
 
+from faults.campaign import play
+from faults.guards import GUARDS, without
 from faults.seeds import Batch, run_all
+from faults.world import World
 
 _TOLD_EVERY = 100
 # Of a long campaign so many lines are enough.
@@ -15,24 +19,49 @@ _TOLD_AT_MOST = 100
 
 def main() -> int:
     options = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
-    options.add_argument("--seeds", type=int, default=100, help="how many runs")
+    options.add_argument(
+        "--seeds", type=int, default=None, help="how many runs: 100, or one where its history is wanted"
+    )
     options.add_argument("--first", type=int, default=0, help="the first seed")
     options.add_argument("--jobs", type=int, default=1, help="how many processes run them")
+    options.add_argument("--history", action="store_true", help="print what happens in each run, in virtual time")
+    options.add_argument("--without", choices=GUARDS, help="take out a guard, and end when that is found")
     options.add_argument("--verbose", action="store_true", help="print what the warehouse logs")
     given = options.parse_args()
+    given.seeds = given.seeds or (1 if given.history else 100)
+    seeds = range(given.first, given.first + given.seeds)
+    if given.history:
+        return _tell(seeds, given.without)
     begun, done = time.perf_counter(), []
     told, every = 0, max(_TOLD_EVERY, given.seeds // _TOLD_AT_MOST)
-    for batch in run_all(range(given.first, given.first + given.seeds), jobs=given.jobs, verbose=given.verbose):
+    for batch in run_all(seeds, jobs=given.jobs, verbose=given.verbose, without=given.without):
         done.append(batch)
         for failure in batch.failures:
-            print(f"Seed {failure.seed} went wrong; `make simulate-faults FIRST={failure.seed} SEEDS=1` repeats it.")
             print(failure.told)
+            print(f"Seed {failure.seed} went wrong; `python -m faults --first {failure.seed} --history` tells how.")
+        if given.without and batch.failures:
+            break
         runs = sum(batch.runs for batch in done)
         if runs // every > told:
             told = runs // every
             print(f"{runs} runs, {len(_wrong(done))} wrong", flush=True)
     print(_summary(done, first=given.first, seconds=time.perf_counter() - begun, jobs=given.jobs))
-    return 1 if _wrong(done) else 0
+    return 1 if bool(_wrong(done)) is not bool(given.without) else 0
+
+
+def _tell(seeds: range, guard: str | None) -> int:
+    """The history of each run, and what is wrong in the end."""
+    wrong = 0
+    for seed in seeds:
+        world = World(seed)
+        try:
+            with without(guard) if guard else nullcontext():
+                play(world)
+        except Exception as error:
+            wrong += 1
+            world.history.note("WRONG", f"seed {seed}: {error}")
+        print("\n".join(world.history.lines()))
+    return 1 if wrong else 0
 
 
 def _wrong(done: list[Batch]) -> list[int]:

@@ -1,9 +1,9 @@
-"""The catalog's database in memory: what was committed is there after a crash, and nothing else."""
+"""Catalogs' databases in memory: what was committed is there after a crash, and nothing else."""
 
 from __future__ import annotations
 
 import sqlite3
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import create_engine
@@ -15,21 +15,41 @@ from faults.turns import Process
 from freshtide.catalog import Catalog
 from freshtide.catalog.upgrades import bring_up_to_date
 
+_NUMBERS = "SELECT name, number FROM tables"
+_LOADS = """
+SELECT loads.table_name, files.path, coalesce(loads.sha256, files.sha256)
+FROM loads JOIN files ON files.id = loads.file_id WHERE loads.number IS NOT NULL
+"""
+
 
 class Books:
-    """One database for all processes of a world; each world begins with an empty one."""
+    """One database, for all processes that share it; each world begins with empty ones."""
 
-    def __init__(self) -> None:
-        _database().deserialize(_empty())
+    def __init__(self, place: int = 0) -> None:
+        """`place` tells the databases of a world apart."""
+        self._database = _database(place)
+        self._database.deserialize(_empty())
 
     def catalog(self, process: Process) -> Catalog:
         """The catalog as one process has it. Whatever a process asks after its end is not heard."""
-        engine: Any = PlainEngine(_Line(_database(), process))
+        engine: Any = PlainEngine(_Line(self._database, process))
         return Catalog(engine)
+
+    @property
+    def is_in_transaction(self) -> bool:
+        return self._database.in_transaction
+
+    def numbers(self) -> dict[str, int]:
+        """By table the last update that is booked."""
+        return dict(self._database.execute(_NUMBERS))
+
+    def loads(self) -> set[tuple[str, str, str]]:
+        """(table, path, digest) of all files that are booked as loaded."""
+        return set(self._database.execute(_LOADS))
 
 
 class _Line:
-    """A connection to the database of a world, as one process has it."""
+    """A connection to a database, as one process has it."""
 
     def __init__(self, database: sqlite3.Connection, process: Process) -> None:
         self._database = database
@@ -37,26 +57,30 @@ class _Line:
 
     def cursor(self) -> sqlite3.Cursor:
         """Every statement begins with one."""
-        if not self._process.is_alive:
-            raise DeadError("database", self._process.name)
+        self._ask()
         return self._database.cursor()
 
     def commit(self) -> None:
-        if not self._process.is_alive:
-            raise DeadError("database", self._process.name)
+        self._ask()
         self._database.commit()
 
     def rollback(self) -> None:
         self._database.rollback()
 
+    def _ask(self) -> None:
+        self._process.ask_database()
+        if not self._process.is_alive:
+            raise DeadError("database", self._process.name)
+
 
 @cache
-def _database() -> sqlite3.Connection:
+def _database(place: int) -> sqlite3.Connection:
+    del place
     return sqlite3.connect(":memory:", check_same_thread=False)
 
 
 @cache
 def _empty() -> bytes:
     """A database with the catalog's tables and nothing in them."""
-    bring_up_to_date(create_engine("sqlite://", creator=_database, poolclass=StaticPool))
-    return _database().serialize()
+    bring_up_to_date(create_engine("sqlite://", creator=partial(_database, 0), poolclass=StaticPool))
+    return _database(0).serialize()

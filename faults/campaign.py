@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import errno
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
-from faults.disk import Fault
-from faults.oracle import Oracle, WrongError, is_done
-from faults.tables import project
-from faults.world import Life, World
+from faults.followed import WrongError
+from faults.lives import Life, open_tables
+from faults.tables import BASES, VIEWS, project
+from faults.trouble import Lean, Mix, clock_step, drawn, put_into, set_temper
+from faults.world import World
+from freshtide.catalog import RequestKind
+from freshtide.core.arrivals import ArrivalState
+from freshtide.core.errors import FreshtideError
+from freshtide.runs import Places
 
-_ERRORS = (errno.ENOSPC, errno.EIO, errno.EMFILE)
-_CALLS: tuple[tuple[str, ...], ...] = ((), ("sync",), ("create", "write"), ("rename", "link"), ("read", "open"))
-"""Kinds of calls that fail together; none: any."""
 # Virtual seconds: within them everything must be loaded once the faults have ended.
-_PATIENCE = 900.0
+_PATIENCE = 1_200.0
+_LOOKS_BETWEEN = 5
+_FEWEST_UPDATES = 30
+_MOST_FILES = 100
+# The share of files with which a user looks after the warehouse.
+_SEEN_TO = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,60 +36,138 @@ class Story:
     """Of virtual time."""
 
 
-def run(seed: int, *, lives: int = 4, files: int = 24) -> Story:
-    """One run; a WrongError where something does not hold."""
-    world = World(seed)
-    rng = Random(world.rng.random())
-    oracle = Oracle(world.landed)
-    world.temper.failures = rng.choice((0.0, 0.0, 0.05, 0.2))
-    world.temper.slowness = rng.choice((0.1, 0.5, 2.0))
-    faults = 0
-    for _ in range(rng.randint(1, lives)):
-        life = world.begin_life()
-        faults += _trouble(life, rng)
-        lasts = world.turns.steady + rng.uniform(5.0, 60.0)
-        while world.turns.steady < lasts and life.task.is_alive() and len(world.landed) < files:
-            world.land()
-            _go_on(world, life, rng.expovariate(0.5))
-            if life.task.is_alive():
-                oracle.look(life.disk)
-        life.end(by_power_cut=rng.random() < 0.5)
-    world.temper.is_mild = True
-    life = world.begin_life()
-    for table in project().graph:
-        # What failed again and again was given up: somebody has seen to it.
-        life.catalog.tables.set_status(table, "active")
-    while len(world.landed) < files:
-        world.land()
-    landed = Counter(file.feed for file in world.landed)
-    until = world.turns.steady + _PATIENCE
-    while not is_done(life, landed) and world.turns.steady < until and life.task.is_alive():
-        _go_on(world, life, 1.0)
-    if not is_done(life, landed):
-        raise WrongError(f"Not all is loaded within {_PATIENCE:.0f} seconds: {life.fault!r}, {life.news[-3:]}")
-    oracle.look_at_the_end(life)
-    updates = sum(row.updates for row in life.catalog.tables.all().values())
-    return Story(seed=seed, updates=updates, lives=world.lives, faults=faults, seconds=world.turns.steady)
+@dataclass(slots=True)
+class Play:
+    """A run that goes on."""
 
+    world: World
+    mix: Mix
+    rng: Random
+    faults: int = 0
+    ends_at: dict[str, float] = field(default_factory=dict)
+    """By life when it ends, unless something ends it before."""
 
-def _go_on(world: World, life: Life, seconds: float) -> None:
-    """Let time pass, as long as the process lives."""
-    until = world.turns.steady + seconds
-    world.turns.run(lambda: world.turns.steady >= until or not life.task.is_alive())
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is more to come: enough files, and updates."""
+        landed = len(self.world.producer.files)
+        return landed < self.mix.files or (self.world.updates < _FEWEST_UPDATES and landed < _MOST_FILES)
 
+    def step(self) -> None:
+        """Something happens, and then some time passes."""
+        world, mix, rng = self.world, self.mix, self.rng
+        if not world.lives:
+            self._begin()
+        elif (
+            mix.rivals != "none"
+            and len(world.lives) == 1
+            and rng.random() < (0.5 if world.lives[0].is_stopped else 0.1)
+        ):
+            self._begin_rival()
+        if rng.random() < mix.replaced:
+            world.producer.replace(world.disk.another_process())
+        if rng.random() < mix.clock_steps:
+            world.step_clock(clock_step(rng))
+        if rng.random() < _SEEN_TO:
+            self._see_to_it(rng.choice(world.lives))
+        world.producer.land(world.disk.another_process())
+        world.go_on(rng.expovariate(0.5))
+        self._end_those_due()
+        self._look()
 
-def _trouble(life: Life, rng: Random) -> int:
-    """Let some calls of the disk fail in this life, and perhaps the process die in the midst of one."""
-    count = rng.choice((0, 1, 1, 2, 4))
-    for _ in range(count):
-        life.disk.faults.append(
-            Fault(
-                error=rng.choice(_ERRORS),
-                calls=frozenset(rng.choice(_CALLS)),
-                nth=rng.randint(1, 300),
-                times=rng.choice((1, 1, 3, 30)),
-            )
+    def _begin(self) -> None:
+        machine = (
+            self.rng.randrange(len(self.world.machines)) if self.mix.rivals in ("other machine", "own catalog") else 0
         )
-    if rng.random() < 0.5:
-        life.disk.dies_at = rng.randint(50, 3_000)
-    return count
+        self._live(machine)
+
+    def _begin_rival(self) -> None:
+        machines = self.world.machines
+        there = machines.index(self.world.lives[0].machine)
+        if self.mix.rivals == "same machine":
+            if self.rng.random() < 0.5:
+                machines[0].delete_lock(Places(project()).lock / "run.lock")
+                self.world.history.note("deleted", "the lock file")
+            self._live(0)
+        else:
+            self._live(1 - there)
+
+    def _live(self, machine: int) -> None:
+        life = self.world.begin_life(machine=machine, books=machine if self.mix.rivals == "own catalog" else 0)
+        self.faults += put_into(life, self.world, self.mix, self.rng)
+        self.ends_at[life.name] = self.world.turns.steady + self.rng.uniform(5.0, self.mix.longest_life)
+
+    def _end_those_due(self) -> None:
+        world = self.world
+        for life in list(world.lives):
+            if life.is_alive and world.turns.steady >= self.ends_at[life.name]:
+                if self.rng.random() < self.mix.power_cuts:
+                    world.cut_power()
+                else:
+                    life.die()
+
+    def _look(self) -> None:
+        self.world.require_right()
+        for life in self.world.bury():
+            _require_reason(life)
+        for books in self.world.books:
+            self.world.oracle.require_landed(books.numbers(), books.loads())
+
+    def _see_to_it(self, life: Life) -> None:
+        """What was given up or put aside is taken up again, as a user would."""
+        if not life.is_leased or life.is_stopped or not life.is_alive:
+            return
+        now = self.world.turns.now
+        for row in life.catalog.tables.all().values():
+            if row.status == "failed":
+                life.catalog.requests.add(RequestKind.RESUME, row.name, at=now)
+        for file in life.catalog.arrivals.in_state(ArrivalState.QUARANTINED):
+            life.catalog.requests.add(RequestKind.RETRY, file.position, at=now)
+        for file in life.catalog.arrivals.in_state(ArrivalState.REFUSED):
+            # A table that has loaded one content, and is asked for another, cannot be computed anew.
+            known = life.catalog.arrivals.by_paths(file.feed, [file.position])[file.position]
+            self.world.producer.put_back(self.world.disk.another_process(), known.position, known.digest)
+
+    def end_well(self) -> int:
+        """No more faults: everything is loaded within bounded time, and is what it should be; how many updates."""
+        world = self.world
+        for former in world.lives:
+            former.die()
+        world.lives = []
+        world.temper.soothe()
+        world.history.note("faults", "are over")
+        life, begun = world.begin_life(), world.turns.steady
+        while (waits_for := world.oracle.waits_for(life.books.loads())) is not None:
+            if world.turns.steady - begun > _PATIENCE or not life.is_alive:
+                raise WrongError(f"Not all is done within {_PATIENCE:.0f} seconds: {waits_for}; {life.fault!r}.")
+            self._see_to_it(life)
+            for _ in range(_LOOKS_BETWEEN):
+                world.go_on(1.0)
+                world.oracle.require_landed(life.books.numbers(), life.books.loads())
+        tables = open_tables(world.disk.another_process(), lambda: 0.0)
+        for name in (*BASES, *VIEWS):
+            snapshot = tables.table(name).snapshot
+            world.oracle.require_same(name, [] if snapshot is None else snapshot.paths(snapshot.files))
+        return world.updates
+
+
+def run(seed: int, lean: Lean | None = None) -> Story:
+    """One run; a WrongError where something does not hold. `lean` tells what kind of trouble there shall be."""
+    return play(World(seed), lean)
+
+
+def play(world: World, lean: Lean | None = None) -> Story:
+    rng = Random(world.rng.random())
+    set_temper(world, rng)
+    going_on = Play(world, drawn(rng, lean), rng)
+    while going_on.is_wanted:
+        going_on.step()
+    updates = going_on.end_well()
+    seconds = world.turns.steady
+    return Story(seed=world.seed, updates=updates, lives=world.begun, faults=going_on.faults, seconds=seconds)
+
+
+def _require_reason(life: Life) -> None:
+    """A process that has ended by itself says why in words for the user: all else is a fault of the program."""
+    if life.fault is not None and not isinstance(life.fault, FreshtideError | OSError):
+        raise WrongError(f"{life.name} ended by {life.fault!r}.") from life.fault

@@ -28,11 +28,9 @@ class DeadError(BaseException):
 
 
 @dataclass(slots=True, kw_only=True)
-class Fault:
-    """The n-th call of a kind fails, as seen from when the fault is put there, and so many after it."""
+class Moment:
+    """The n-th call of a kind, as seen from when somebody waits for it, and so many after it."""
 
-    error: int
-    """As in `errno`."""
     calls: frozenset[str] = frozenset()
     """Methods of a disk, `write` of an open file among them; none: any."""
     nth: int = 1
@@ -41,11 +39,26 @@ class Fault:
     """Part of the paths that it concerns."""
     met: int = field(default=0, init=False)
 
-    def strikes(self, call: str, path: str) -> bool:
+    def is_now(self, call: str, path: str) -> bool:
         if (self.calls and call not in self.calls) or self.below not in path:
             return False
         self.met += 1
         return self.nth <= self.met < self.nth + self.times
+
+
+@dataclass(slots=True, kw_only=True)
+class Fault(Moment):
+    """Calls that fail."""
+
+    error: int
+    """As in `errno`."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Act(Moment):
+    """Something that happens to the process in the midst of a call, before that is carried out."""
+
+    do: Callable[[], None]
 
 
 class SimulatedDisk:
@@ -56,14 +69,19 @@ class SimulatedDisk:
         clock: Clock | None = None,
         *,
         spend: Callable[[], None] = lambda: None,
+        tell: Callable[[str, str], None] = lambda _what, _about: None,
         platter: Platter | None = None,
     ) -> None:
-        """`clock` tells the times that files bear, in seconds, and `spend` lets the time of a call pass."""
-        self._platter = platter or Platter(clock, spend)
+        """`clock` tells the times that files bear, in seconds, and `spend` lets the time of a call pass.
+
+        `tell` hears of names that are given to what is there already (`named`), and of calls that fail (`fault`).
+        """
+        self._platter = platter or Platter(clock, spend, tell)
         self._is_alive = True
         self.faults: list[Fault] = []
         self.calls: Counter[str] = Counter()
         """How often each method was asked."""
+        self.acts: list[Act] = []
         self.dies_at: int | None = None
         """The process ends before this call, counted over all of them."""
         self.free = _ROOM.free
@@ -93,10 +111,14 @@ class SimulatedDisk:
         self._platter.spend()
         if self.dies_at is not None and self.calls.total() >= self.dies_at:
             self.kill()
+        for act in self.acts:
+            if act.is_now(call, path):
+                act.do()
         if not self._is_alive or not self._platter.is_on:
             raise DeadError(call, path)
         for fault in self.faults:
-            if fault.strikes(call, path):
+            if fault.is_now(call, path):
+                self._platter.tell("fault", f"{errno.errorcode[fault.error]} at {call} of {path}")
                 raise _refusal(fault.error, path)
 
     # The port.
@@ -162,6 +184,7 @@ class SimulatedDisk:
         elif before is not None and isinstance(node, Folder):
             raise _refusal(errno.ENOTDIR, target)
         self._platter.rename((folder, name, None), (above, other, node))
+        self._platter.tell("named", os.fspath(target))
 
     def link(self, path: StrPath, target: StrPath) -> None:
         file = self._file("link", path)
@@ -169,6 +192,7 @@ class SimulatedDisk:
         if name in folder.names:
             raise _refusal(errno.EEXIST, target)
         self._platter.rename((folder, name, file))
+        self._platter.tell("named", os.fspath(target))
 
     def remove(self, path: StrPath, *, missing_ok: bool = False) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -17,13 +18,19 @@ class Machine:
     processes: set[int] = field(default_factory=set)
     """Ids of those that live."""
     locks: dict[str, int] = field(default_factory=dict)
-    """By path the process that has it."""
+    """By identity the process that has it."""
+    files: Counter[str] = field(default_factory=Counter)
+    """How often each lock file was deleted: the next one is another."""
     _ids: count[int] = field(default_factory=lambda: count(100))
 
     def start(self) -> SimulatedProcess:
         pid = next(self._ids)
         self.processes.add(pid)
         return SimulatedProcess(self, pid)
+
+    def delete_lock(self, path: Path) -> None:
+        """Somebody tidies up: whoever locks the file that is made anew has another lock."""
+        self.files[str(path)] += 1
 
     def end(self, pid: int) -> None:
         """A process dies, and lets go of its locks."""
@@ -58,14 +65,12 @@ class SimulatedLock:
         self._machine = machine
         self._pid = pid
         self._path = path
-
-    @property
-    def identity(self) -> str:
-        return self._path
+        self.identity = ""
 
     def acquire(self) -> bool:
-        return self._machine.locks.setdefault(self._path, self._pid) == self._pid
+        self.identity = f"{self._path} {self._machine.files[self._path]}"
+        return self._machine.locks.setdefault(self.identity, self._pid) == self._pid
 
     def release(self) -> None:
-        if self._machine.locks.get(self._path) == self._pid:
-            del self._machine.locks[self._path]
+        if self._machine.locks.get(self.identity) == self._pid:
+            del self._machine.locks[self.identity]

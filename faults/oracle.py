@@ -1,131 +1,215 @@
-"""What must hold, whatever has happened: asked of tables on disk, from the files that the producer has landed alone."""
+"""What must hold, whatever has happened: asked after each commit, from the files that the producer has landed alone.
+
+It follows the logs of all tables by itself. A commit of a base table leaves each row of the files that it names once,
+in the table or beside it. A commit of a view leaves what its query gives over the source that it names, up to its
+freshness. No freshness goes back. What is booked has landed, also after a power cut.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from faults.computer import rows_of, values_of
+from faults.content import decoded
 from faults.disk import SimulatedDisk
-from faults.tables import BASES, VIEWS, Row
-from faults.world import Landed, Life, open_tables
-from freshtide.storage import Snapshot, StorageError, Store
+from faults.followed import FollowedTable, WrongError, said_by
+from faults.producer import Content, Producer
+from faults.tables import BASES, VIEWS, Row, View, project
+from freshtide.runs import Places
+from freshtide.world import StrPath
 
-
-class WrongError(Exception):
-    """Something that must hold does not."""
+Rows = Counter[tuple[Any, ...]]
+_TABLES = Places(project()).tables
 
 
 @dataclass(slots=True)
 class Oracle:
     """Looks at the tables of a world through all lives of its processes."""
 
-    landed: list[Landed]
-    freshness: dict[str, int] = field(default_factory=dict)
-    """How fresh each table has been."""
+    producer: Producer
+    disk: SimulatedDisk
+    """As a process of its own sees it, which nothing happens to."""
+    tables: dict[str, FollowedTable] = field(default_factory=dict)
+    wrong: WrongError | None = None
+    _contents: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    """By table and path what was in all files that were ever committed."""
 
-    def look(self, disk: SimulatedDisk) -> None:
-        """At any moment: no row twice and none that was never there, and no table goes back in time."""
-        tables = open_tables(disk.another_process(), lambda: 0.0)
+    def table(self, name: str) -> FollowedTable:
+        return self.tables.setdefault(name, FollowedTable(name))
+
+    def named(self, path: str) -> None:
+        """Something has got its name, which may be that of a commit. Who is told is the process that has made it."""
+        log, _, entry = path.rpartition("/")
+        if log.endswith("/_delta_log") and entry.endswith(".json"):
+            with self._keeping():
+                self._committed(Path(log).parent.name, int(entry.removesuffix(".json")), self.disk.read(path))
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Keep the first thing that is wrong: who is told is in the midst of something, and has not asked."""
         try:
-            self._look(tables)
-        except StorageError as error:
-            raise WrongError(f"A table cannot be read: {error}") from error
+            yield
+        except WrongError as error:
+            self.wrong = self.wrong or error
 
-    def _look(self, tables: Store) -> None:
-        for table in BASES:
-            self._base(tables, table)
-        for table in (*BASES, *VIEWS):
-            snapshot = tables.table(table).snapshot
-            fresh = None if snapshot is None else snapshot.freshness
-            before = self.freshness.get(table)
-            if before is not None and (fresh is None or fresh < before):
-                raise WrongError(f"{table} was fresh up to {before}, and is up to {fresh}.")
-            if fresh is not None:
-                self.freshness[table] = fresh
-        for view in VIEWS:
-            self._view(tables, view)
+    def _committed(self, name: str, version: int, entry: bytes) -> None:
+        table = self.table(name)
+        if version != table.version + 1:
+            raise WrongError(f"Version {version} of {name} was made when it was at version {table.version}.")
+        before, known = table.freshness, table.number
+        said = table.follow(entry, self._added(name, entry))
+        if not said.is_update or name not in (*BASES, *VIEWS):
+            return  # What is beside a table counts once the table says so.
+        if before is not None and (table.freshness is None or table.freshness < before):
+            raise WrongError(f"{name} was fresh up to {before}, and is up to {table.freshness}.")
+        if name in BASES:
+            self._base(name)
+            for view in VIEWS:
+                self._overtaken(view, name, known)
+        else:
+            self._view(table, VIEWS[name], number=said.about["sources"][VIEWS[name].source])
 
-    def look_at_the_end(self, life: Life) -> None:
-        """Once nothing fails any more and all is loaded: each row is exactly once where it belongs, and booked."""
-        self.look(life.disk)
-        tables = open_tables(life.disk.another_process(), lambda: 0.0)
-        for table in BASES:
-            there = self._base(tables, table)
-            missing = self._wanted(table) - there
-            if missing:
-                raise WrongError(f"{table} lacks {sorted(missing)[:5]}.")
-            booked = {file.position for file in life.catalog.arrivals.loaded(table)}
-            wanted = {file.path for file in self.landed if file.feed == BASES[table][0]}
-            if booked != wanted:
-                raise WrongError(f"{table} has booked {len(booked)} files of {len(wanted)}.")
+    def _added(self, name: str, entry: bytes) -> dict[str, bytes]:
+        said = said_by(entry)
+        added = {path: self.disk.read(_TABLES / name / path) for path in (said.adds if said else ())}
+        self._contents.update(((name, path), content) for path, content in added.items())
+        return added
 
-    def _wanted(self, table: str) -> Counter[Any]:
-        """The rows of all files that the table is to keep, and the lines that are no rows."""
-        feed, keeps = BASES[table]
-        files = [file for file in self.landed if file.feed == feed]
-        return Counter(
-            [
-                *(row for file in files for row in file.rows if keeps(row)),
-                *(line for file in files for line in file.bad),
-            ]
-        )
-
-    def _base(self, tables: Store, table: str) -> Counter[Any]:
-        """What is in a table and beside it: nothing of it twice, and nothing that nobody has landed."""
-        landed = tables.table(table).snapshot
-        if landed is None:
-            return Counter()
-        found: list[Any] = [*rows_of(tables.disk, landed), *self._beside(tables, f"{table}__late", landed.number)]
-        found += [values[0] for values in self._rejects(tables, table, landed.number)]
-        there = Counter(found)
-        twice = [each for each, times in there.items() if times > 1]
-        if twice:
-            raise WrongError(f"{table} and what is beside it have {twice[:3]} more than once.")
-        strange = there - self._wanted(table)
-        if strange:
-            raise WrongError(f"{table} has {list(strange)[:3]}, which nobody has landed.")
-        return there
-
-    def _beside(self, tables: Store, side: str, number: int) -> Iterable[Row]:
-        snapshot = _landed_with(tables.table(side).snapshot, number)
-        return [] if snapshot is None else rows_of(tables.disk, snapshot)
-
-    def _rejects(self, tables: Store, table: str, number: int) -> Iterable[tuple[Any, ...]]:
-        snapshot = _landed_with(tables.table(f"{table}__rejects").snapshot, number)
-        return [] if snapshot is None else values_of(tables.disk, snapshot)
-
-    def _view(self, tables: Store, view: str) -> None:
-        """A view is its query over the rows of its source up to its freshness, unless the source was revised since."""
-        source_name, query = VIEWS[view]
-        snapshot, source = tables.table(view).snapshot, tables.table(source_name).snapshot
-        if snapshot is None or source is None or snapshot.freshness is None or snapshot.record is None:
-            return
-        seen = snapshot.record.sources.get(source_name, 0)
-        revised = tables.table(source_name).revised_since(seen)
-        if revised is not None and revised <= snapshot.freshness:
-            return
-        rows = [row for row in rows_of(tables.disk, source) if row.ts <= snapshot.freshness]
-        wanted, found = query(rows), sorted(values_of(tables.disk, snapshot))
+    def _base(self, name: str) -> None:
+        """Each row of the files that were loaded is once in the table, or in what is beside it."""
+        beside = [f"{name}__rejects", f"{name}__late"]
+        ahead = [side for side in beside if self.table(side).number > self.table(name).number]
+        if ahead:
+            raise WrongError(f"{ahead[0]} has come further than its table.")
+        found = Counter[Any](values[0] for values in self.table(beside[0]).rows.elements())
+        others = (name, beside[1], BASES[name].beside)
+        found.update(row for other in others if other is not None for row in self.table(other).rows.elements())
+        wanted = Counter(self._wanted(name))
         if found != wanted:
-            raise WrongError(f"{view} at {snapshot.freshness} has {found[:5]} …, and its query gives {wanted[:5]} ….")
+            more, less = list((found - wanted).elements())[:3], list((wanted - found).elements())[:3]
+            raise WrongError(f"{name} and what is beside it have {more} too much and {less} too little.")
+
+    def _wanted(self, name: str) -> Iterator[Any]:
+        """The rows that a table is to keep of the files that it says it has loaded, and lines that are no rows."""
+        keeps = BASES[name].keeps
+        for path, digest in self.table(name).arrivals.items():
+            content = self._landed(name, path, digest)
+            yield from (tuple(row) for row in content.rows if keeps(row))
+            yield from content.bad
+
+    def _landed(self, name: str, path: str, digest: str) -> Content:
+        file = self.producer.by_path.get(path)
+        content = None if file is None else file.contents.get(digest)
+        if content is None:
+            raise WrongError(f"{name} says that it has loaded {path} with content that nobody has landed.")
+        return content
+
+    def _overtaken(self, view: str, source: str, known: int) -> None:
+        """What a view has used of its source stays, unless the source says that it was revised."""
+        followed, table = self.table(view), self.table(source)
+        if VIEWS[view].source != source or followed.freshness is None:
+            return
+        before = table.states.get(known, Counter())
+        changed = (table.rows - before) + (before - table.rows)
+        earliest = min((row[1] for row in changed if row[1] <= followed.freshness), default=None)
+        revised = table.last["revised_from"]
+        if earliest is not None and (revised is None or revised > earliest):
+            raise WrongError(f"{source} has changed at {earliest}, which {view} has used, and does not say so.")
+
+    def _view(self, table: FollowedTable, view: View, *, number: int) -> None:
+        source = self.table(view.source)
+        if number not in source.states:
+            raise WrongError(f"{table.name} was computed from update {number} of {source.name}, which there is not.")
+        self._require_query(table, view, source.states[number])
+
+    def _require_query(self, table: FollowedTable, view: View, source: Rows) -> None:
+        wanted, found = self._computed(table, view, source), sorted(table.rows.elements())
+        if found != wanted:
+            raise WrongError(f"{table.name} at {table.freshness} has {found[:5]} …, its query gives {wanted[:5]} ….")
+
+    def _computed(self, table: FollowedTable, view: View, source: Rows) -> list[tuple[Any, ...]]:
+        assert table.freshness is not None, "a view that was committed has a freshness"
+        return view.query([Row(*row) for row in source.elements() if row[1] <= table.freshness])
+
+    # After a power cut.
+
+    def reopen(self, disk: SimulatedDisk) -> None:
+        """Go on from what is there after a power cut. What is torn at the end of a log was never promised."""
+        self.disk = disk
+        with self._keeping():
+            for name, table in list(self.tables.items()):
+                entries = list(self._whole_entries(name))
+                if entries != table.entries:
+                    self.tables[name] = self._replayed(name, entries)
+                self._require_files(self.tables[name])
+
+    def _whole_entries(self, name: str) -> Iterator[bytes]:
+        log = _TABLES / name / "_delta_log"
+        if not self.disk.exists(log):
+            return
+        entries = [self.disk.read(log / entry) for entry in sorted(self.disk.names(log)) if _is_entry(entry)]
+        while entries and said_by(entries[-1]) is None:
+            entries.pop()
+        for version, entry in enumerate(entries):
+            if said_by(entry) is None:
+                raise WrongError(f"Version {version} of {name} is torn, and later ones are there.")
+            yield entry
+
+    def _replayed(self, name: str, entries: Iterable[bytes]) -> FollowedTable:
+        table = FollowedTable(name)
+        for entry in entries:
+            said = said_by(entry)
+            assert said is not None, "only whole ones are replayed"
+            table.follow(entry, {path: self._contents[name, path] for path in said.adds})
+        return table
+
+    def _require_files(self, table: FollowedTable) -> None:
+        for path, content in table.files.items():
+            place = _TABLES / table.name / path
+            if not self.disk.exists(place) or self.disk.read(place) != content:
+                raise WrongError(f"{path} of {table.name} was lost or torn by a power cut.")
+
+    # Between commits, and in the end.
+
+    def require_landed(self, numbers: dict[str, int], loads: set[tuple[str, str, str]]) -> None:
+        """What is booked is in the logs: updates by table, and files as (table, path, digest)."""
+        for name, number in numbers.items():
+            if number > self.table(name).number:
+                raise WrongError(f"Update {number} of {name} is booked, and the table is at {self.table(name).number}.")
+        for name, path, digest in loads:
+            if self.table(name).arrivals.get(path) != digest:
+                raise WrongError(f"{path} is booked as loaded into {name}, and no commit says so.")
+
+    def waits_for(self, loads: set[tuple[str, str, str]]) -> str | None:
+        """What is not done yet; None once all that has landed is loaded and booked, and all views have come along."""
+        for name, base in BASES.items():
+            table = self.table(name)
+            missing = [file.path for file in self.producer.files if file.feed == base.feed]
+            missing = [path for path in missing if path not in table.arrivals]
+            if missing:
+                return f"{name} has not loaded {missing[0]}"
+            unbooked = [path for path, digest in table.arrivals.items() if (name, path, digest) not in loads]
+            if unbooked:
+                return f"{unbooked[0]} of {name} is not booked"
+        for name, view in VIEWS.items():
+            table, source = self.table(name), self.table(view.source)
+            safe = source.last.get("safe")
+            if safe is not None and (table.freshness is None or table.freshness < safe):
+                return f"{name} is fresh up to {table.freshness}, and could be up to {safe}"
+            if safe is not None and sorted(table.rows.elements()) != self._computed(table, view, source.rows):
+                return f"{name} has not seen that {view.source} was revised"
+        return None
+
+    def require_same(self, name: str, files: Iterable[StrPath]) -> None:
+        """The real reader of tables finds what was followed here."""
+        found = Counter(values for path in files for values in decoded(self.disk.read(path)))
+        if found != self.table(name).rows:
+            raise WrongError(f"{name} is read as something else than its log says.")
 
 
-def _landed_with(snapshot: Snapshot | None, number: int) -> Snapshot | None:
-    """What is beside a table under a number that the table has not come to is taken back by its next update."""
-    return None if snapshot is None or snapshot.number > number else snapshot
-
-
-def is_done(life: Life, landed: Mapping[str, int]) -> bool:
-    """Whether all that has landed is loaded, and the views have come as far as it lets them."""
-    rows = life.catalog.tables.all()
-    for table in BASES:
-        if len(life.catalog.arrivals.loaded(table)) < landed[BASES[table][0]] or table not in rows:
-            return False
-    for view, (source, _) in VIEWS.items():
-        reached, safe = rows[view].freshness if view in rows else None, rows[source].safe
-        if reached is None or safe is None or reached < safe:
-            return False
-    return True
+def _is_entry(name: str) -> bool:
+    return name.endswith(".json") and not name.startswith(".")

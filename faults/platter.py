@@ -66,12 +66,18 @@ class Renaming:
 class Platter:
     """All files and folders of a machine, from the root down."""
 
-    def __init__(self, clock: Clock | None = None, spend: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        spend: Callable[[], None] = lambda: None,
+        tell: Callable[[str, str], None] = lambda _what, _about: None,
+    ) -> None:
         """`clock` tells the times that files bear, in seconds; without it each question moves it by a millisecond.
 
-        `spend` lets the time of a call pass.
+        `spend` lets the time of a call pass, and `tell` hears what is done to the disk.
         """
         self.spend = spend
+        self.tell = tell
         self._numbers = count(2)
         self._orders = count()
         self.clock = clock or _ticking()
@@ -125,7 +131,7 @@ class Platter:
 
     def after_power_cut(self, rng: Random) -> Platter:
         """What the next process would find if the power went now."""
-        found = Platter(self.clock, self.spend)
+        found = Platter(self.clock, self.spend, self.tell)
         names = {folder.number: dict(folder.durable) for folder in self._folders()}
         for renaming in _surviving(sorted(self._unsynced().items()), rng):
             _put(renaming, lambda folder: names[folder.number])

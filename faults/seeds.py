@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faults.campaign import Story, run
+from faults.guards import GUARDS
 
 # Few enough that progress is seen, and enough that handing them out takes no time.
 _AT_ONCE = 20
@@ -38,20 +39,22 @@ class Batch:
         return len(self.stories) + len(self.failures)
 
 
-def run_all(seeds: range, *, jobs: int, verbose: bool = False) -> Iterator[Batch]:
-    """Run the seeds, some at once, in so many processes; what is done first comes first."""
+def run_all(seeds: range, *, jobs: int, verbose: bool = False, without: str | None = None) -> Iterator[Batch]:
+    """Run the seeds, some at once, in so many processes, `without` a guard; what is done first comes first."""
     portions = [seeds[start : start + _AT_ONCE] for start in range(0, len(seeds), _AT_ONCE)]
     if jobs == 1:
-        _prepare(verbose)
+        _prepare(verbose, without)
         yield from map(_run_some, portions)
         return
     # Forked where others have threads or open databases, a process might wait for them for ever.
     processes = multiprocessing.get_context("spawn")
-    with processes.Pool(jobs, initializer=_prepare, initargs=(verbose,)) as pool:
+    with processes.Pool(jobs, initializer=_prepare, initargs=(verbose, without)) as pool:
         yield from pool.imap_unordered(_run_some, portions)
 
 
-def _prepare(verbose: bool) -> None:
+def _prepare(verbose: bool, without: str | None) -> None:
+    if without is not None:
+        GUARDS[without]().__enter__()  # For as long as the process lives.
     logging.basicConfig(level=logging.WARNING if verbose else logging.CRITICAL + 1)
     # What is there from the start stays: looking through it for garbage again and again takes a fifth of the time.
     gc.collect()

@@ -1,14 +1,16 @@
-"""The warehouse that is simulated: feeds, tables, and what their queries mean, in Python."""
+"""The warehouse that is simulated: feeds, tables, a flow, and what their queries mean, in Python."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from freshtide.core.errors import Origin
+from freshtide.flows import Flow
 from freshtide.project import Declarations, Project, assemble, declare_sql, read_feed, settings_from
 
 ROOT = Path("/sim")
@@ -31,6 +33,7 @@ _FEED: dict[str, Any] = {
 _TABLES = """
 CREATE STREAMING TABLE a AS SELECT * FROM STREAM in_order;
 CREATE STREAMING TABLE b AS SELECT * FROM STREAM with_late WHERE v >= 0;
+CREATE STREAMING TABLE c TBLPROPERTIES ('flow' = 'split') AS SELECT * FROM STREAM to_split;
 CREATE MATERIALIZED VIEW large AS SELECT id, ts, k, v FROM a WHERE v > 50;
 CREATE MATERIALIZED VIEW per_minute AS
   SELECT date_trunc('MINUTE', ts) AS minute, k, sum(v) AS total FROM b GROUP BY 1, 2;
@@ -43,6 +46,28 @@ class Row(NamedTuple):
     ts: int
     k: str
     v: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A base table: which rows of its feed its query keeps, and where a flow puts those that are not for it."""
+
+    feed: str
+    keeps: Callable[[Row], bool] = lambda _row: True
+    beside: str | None = None
+    """The other target of its flow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    source: str
+    query: Callable[[Sequence[Row]], list[tuple[Any, ...]]]
+    """What it holds over the rows of its source, in order."""
+
+
+def is_split_off(row: Row) -> bool:
+    """Whether a row goes to the other target of the flow."""
+    return row.v < 30
 
 
 def per_minute(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
@@ -59,28 +84,36 @@ def totals(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
     return sorted(found.items())
 
 
-FEEDS = ("in_order", "with_late")
-BASES: Mapping[str, tuple[str, Callable[[Row], bool]]] = {
-    "a": ("in_order", lambda _row: True),
-    "b": ("with_late", lambda row: row.v >= 0),
+FEEDS: Mapping[str, Mapping[str, Any]] = {
+    "in_order": {},
+    "with_late": {"lateness": f"{LATENESS:.0f}s"},
+    "to_split": {},
 }
-"""Base tables with their feed, and which of its rows their query keeps."""
-VIEWS: Mapping[str, tuple[str, Callable[[Sequence[Row]], list[tuple[Any, ...]]]]] = {
-    "large": ("a", lambda rows: sorted(row for row in rows if row.v > 50)),
-    "per_minute": ("b", per_minute),
-    "totals": ("a", totals),
+BASES: Mapping[str, Base] = {
+    "a": Base(feed="in_order"),
+    "b": Base(feed="with_late", keeps=lambda row: row.v >= 0),
+    "c": Base(feed="to_split", beside="c_small"),
 }
-"""Views with their source, and what they hold over its rows, in order."""
+VIEWS: Mapping[str, View] = {
+    "large": View(source="a", query=lambda rows: sorted(row for row in rows if row.v > 50)),
+    "per_minute": View(source="b", query=per_minute),
+    "totals": View(source="a", query=totals),
+}
 
 
 @cache
 def project() -> Project:
     declarations = Declarations()
-    for feed, more in (("in_order", {}), ("with_late", {"lateness": f"{LATENESS:.0f}s"})):
+    for feed, more in FEEDS.items():
         declared, problems = read_feed(
             {"name": feed, "path": f"landing/{feed}/*.csv", **_FEED, **more}, lambda _: _BY_HAND
         )
         assert declared is not None, problems
         declarations.add_feed(declared)
+    flow = Flow("split")
+    arrived = flow.read(feed="to_split")
+    arrived.filter("v >= 30").write(table="c")
+    arrived.filter("v < 30").write(table="c_small")
+    declarations.add_flow(flow.graph())
     declare_sql(_TABLES, "<simulated>", declarations)
     return assemble(declarations, settings_from(_SETTINGS), ROOT)

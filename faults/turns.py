@@ -63,7 +63,9 @@ class Turns:
                 self._leap()
             place = self._rng.randrange(len(self._ready)) if len(self._ready) > 1 else 0
             turn = self._ready.pop(place)
-            if turn.process.is_alive and turn.body is not None:
+            if turn.process.stopped_in not in (None, turn):
+                turn.process.held.append(turn)
+            elif turn.process.is_alive and turn.body is not None:
                 # Whoever ends, ends here, and not where it was begun.
                 turn.body.parent = self._hub
                 turn.body.switch()
@@ -80,6 +82,18 @@ class Turns:
         self._hub.switch()
         if not current.process.is_alive:
             raise DeadError("wait", current.name)
+
+    def stop(self, seconds: float) -> None:
+        """Stop the process of whoever calls, with all its threads, and let it go on after so long."""
+        current, until = self.current, self.steady + seconds
+        process = current.process
+        process.stopped_in = current
+        while self.steady < until:
+            self.wait(until - self.steady)
+        # Whoever was in the midst of something goes on first: it may hold what the others need.
+        process.stopped_in = None
+        self._ready += process.held
+        process.held = []
 
     def wake(self, turn: _Turn) -> None:
         if turn.is_waiting:
@@ -142,6 +156,19 @@ class Process:
     name: str
     is_alive: bool = True
     turns: list[_Turn] = field(default_factory=list)
+    stopped_in: _Turn | None = None
+    """The thread in the midst of which the whole process was stopped."""
+    held: list[_Turn] = field(default_factory=list)
+    """Threads that could go on, if the process were not stopped."""
+    statements: int = 0
+    """How often it has asked the database for something."""
+    at_statement: dict[int, Callable[[], None]] = field(default_factory=dict)
+    """What happens to it before the database is asked for the n-th time."""
+
+    def ask_database(self) -> None:
+        self.statements += 1
+        if (act := self.at_statement.get(self.statements)) is not None:
+            act()
 
 
 class TurnFlag:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from faults.campaign import run
 from faults.disk import SimulatedDisk
-from faults.oracle import WrongError
+from faults.followed import WrongError
 
 from freshtide.world.disk import StrPath
 

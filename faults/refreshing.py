@@ -1,0 +1,112 @@
+"""Refreshes of views, computed: in full, from open buckets on, or with what is new alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from faults.content import as_table, rows_of
+from faults.loading import ROWS, TIME
+from faults.tables import VIEWS
+from freshtide.core.cuts import Cuts
+from freshtide.core.graph import TableGraph
+from freshtide.core.instants import micros
+from freshtide.core.maintenance import MODES
+from freshtide.core.steps import Refresh
+from freshtide.core.tables import Maintenance, Table
+from freshtide.storage import (
+    BEGINNING,
+    Change,
+    DataFile,
+    Prepared,
+    Snapshot,
+    Store,
+    UpdateKind,
+    UpdateRecord,
+    next_number,
+)
+from freshtide.world import Clock
+
+_SCHEMAS: dict[str, pa.Schema] = {
+    "large": ROWS,
+    "per_minute": pa.schema([("minute", TIME), ("k", pa.string()), ("total", pa.int64())]),
+    "totals": pa.schema([("k", pa.string()), ("total", pa.int64())]),
+}
+
+
+class Refreshing:
+    """Computes refreshes of views."""
+
+    def __init__(
+        self,
+        store: Store,
+        graph: TableGraph,
+        definitions: Mapping[str, str],
+        *,
+        clock: Clock,
+        work: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._cuts = Cuts(graph)
+        self._definitions = definitions
+        self._clock = clock
+        self._work = work
+
+    def prepared(self, step: Refresh) -> Prepared:
+        table, cut = step.table, micros(step.upto)
+        stored = self._store.table(table.name, time_column=table.time_column)
+        number, current = next_number(stored, at=self._clock.now()), stored.snapshot
+        view = VIEWS[table.name]
+        source = self._store.table(view.source, time_column="ts").snapshot
+        assert source is not None, "a view is refreshed once its source has data"
+        self._work()
+        rows = [row for row in rows_of(self._store.disk, source) if row.ts <= cut]
+        self._work()
+        revised_from, since = self._since(table, current, step.rebuild, view.source)
+        whole = view.query(rows)
+        schema = _SCHEMAS[table.name]
+        remove: tuple[DataFile, ...] = ()
+        if since is None:
+            new = whole
+        else:
+            assert current is not None, "only what is there can be added to"
+            remove = current.between(since, None) if table.maintain is Maintenance.PARTITIONS else ()
+            # Files that reach further back are replaced whole.
+            begins = min([since, *(file.low or 0 for file in remove)])
+            place = schema.get_field_index(table.time_column or "")
+            new = [values for values in whole if values[place] >= begins]
+        files = tuple(stored.write(as_table(new, schema), number=number)) if new else ()
+        self._work()
+        record = UpdateRecord(
+            number=number,
+            kind=UpdateKind.REBUILD if step.rebuild else UpdateKind.REFRESH,
+            freshness=cut,
+            safe=cut,
+            definition=self._definitions[table.name],
+            sources={view.source: source.number},
+            revised_from=revised_from,
+        )
+        change = Change(
+            record=record,
+            at=self._clock.now(),
+            schema=schema,
+            add=files,
+            remove=remove,
+            replace_all=since is None,
+        )
+        return Prepared(own=(stored, change))
+
+    def _since(
+        self, table: Table, current: Snapshot | None, rebuild: bool, source: str
+    ) -> tuple[int | None, int | None]:
+        """From where on the view's content is revised, and from where on it is written; None: all of it."""
+        if current is None or current.freshness is None or current.record is None:
+            return None, None
+        seen = current.record.sources.get(source, 0)
+        revised = self._store.table(source).revised_since(seen)
+        if rebuild or MODES[table.maintain].is_written_whole or (revised is not None and revised <= current.freshness):
+            return BEGINNING, None
+        if table.maintain is Maintenance.PARTITIONS:
+            return None, self._cuts.closed_before(table.name, current.freshness)
+        return None, current.freshness + 1

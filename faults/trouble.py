@@ -1,0 +1,126 @@
+"""What a seed has in store: which kinds of trouble a run meets, and how they get into the lives of its processes."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+from typing import Literal
+
+from faults.disk import Act, Fault
+from faults.lives import Life
+from faults.world import World
+
+_ERRORS = (errno.ENOSPC, errno.EIO, errno.EMFILE)
+_FAILING: tuple[tuple[str, ...], ...] = ((), ("sync",), ("create", "write"), ("rename", "link"), ("read", "open"))
+"""Kinds of calls that fail together; none: any."""
+_COMMITTING = ("write", "sync", "link", "remove")
+"""The calls that publish an entry of a log, in their order: before, between and after them is where it matters."""
+# Not those that read: Arrow asks for these on threads of its own, which take no turns.
+_INTERRUPTED = frozenset(("write", "sync", "link", "rename", "remove", "names", "look", "create", "touch"))
+_CLOCK_STEPS = (-86_400.0, -600.0, -5.0, 5.0, 600.0, 3_600.0)
+# A lease lasts 15 seconds: a process that sleeps longer loses it to whoever waits.
+_SLEEPS = (5.0, 20.0, 40.0, 90.0)
+
+Rivals = Literal["none", "same machine", "other machine", "own catalog"]
+Lean = Literal["deaths", "power cuts", "rivals", "replaced"]
+"""What a run is to have much of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """Which kinds of trouble, and how much of each."""
+
+    files: int
+    longest_life: float
+    disk_faults: Sequence[int]
+    """How many there may be in a life: one of these."""
+    deaths: float
+    """The share of lives that end in the midst of a call, and not between two."""
+    power_cuts: float
+    """The share of deaths that all of the world dies."""
+    rivals: Rivals
+    sleeps: float
+    """The share of lives that are stopped once."""
+    clock_steps: float
+    """The share of files with which the clock is set."""
+    replaced: float
+    """The share of files that are replaced by others."""
+
+
+def drawn(rng: Random, lean: Lean | None = None) -> Mix:
+    """The mix of a run. Most have a few kinds of trouble: so each is met alone, and with each other."""
+    rivals: Rivals = rng.choice(("none", "none", "none", "same machine", "other machine", "own catalog"))
+    mix = Mix(
+        files=rng.randint(16, 28),
+        longest_life=rng.choice((20.0, 60.0, 60.0, 200.0)),
+        disk_faults=rng.choice(((0,), (0, 1, 1, 2, 4))),
+        deaths=rng.choice((0.0, 0.5, 0.8)),
+        power_cuts=rng.choice((0.0, 0.5, 1.0)),
+        rivals=rivals,
+        sleeps=0.7 if rivals != "none" else rng.choice((0.0, 0.0, 0.3)),
+        clock_steps=rng.choice((0.0, 0.0, 0.0, 0.1)),
+        replaced=rng.choice((0.0, 0.0, 0.2)),
+    )
+    match lean:
+        case "deaths":
+            return replace(mix, deaths=1.0, power_cuts=0.5, longest_life=60.0)
+        case "power cuts":
+            return replace(mix, deaths=1.0, power_cuts=1.0, longest_life=60.0)
+        case "rivals":
+            return replace(mix, rivals="own catalog", sleeps=1.0, deaths=0.0, longest_life=200.0)
+        case "replaced":
+            return replace(mix, replaced=0.5)
+        case None:
+            return mix
+
+
+def set_temper(world: World, rng: Random) -> None:
+    """How the computer is, for the whole run."""
+    temper = world.temper
+    temper.failures = rng.choice((0.0, 0.0, 0.05, 0.2))
+    temper.slowness = rng.choice((0.1, 0.5, 2.0))
+    temper.hangs = rng.choice((0.0, 0.0, 0.0, 0.02))
+    temper.deaths = rng.choice((0.0, 0.0, 0.0, 0.03))
+
+
+def put_into(life: Life, world: World, mix: Mix, rng: Random) -> int:
+    """Let calls of a life fail, and stop or end it in the midst of one; how many faults there are."""
+    faults = [_fault(rng) for _ in range(rng.choice(mix.disk_faults))]
+    life.disk.faults += faults
+    if rng.random() < mix.deaths:
+        _happens(life, world.cut_power if rng.random() < mix.power_cuts else life.die, rng)
+    if rng.random() < mix.sleeps:
+        _happens(life, partial(life.sleep, rng.choice(_SLEEPS)), rng)
+    return len(faults)
+
+
+def clock_step(rng: Random) -> float:
+    return rng.choice(_CLOCK_STEPS)
+
+
+def _fault(rng: Random) -> Fault:
+    return Fault(
+        error=rng.choice(_ERRORS),
+        calls=frozenset(rng.choice(_FAILING)),
+        nth=rng.randint(1, 300),
+        times=rng.choice((1, 1, 3, 30)),
+    )
+
+
+def _happens(life: Life, do: Callable[[], None], rng: Random) -> None:
+    """At a call of the disk, around a commit, around a journal, or before a statement of the database."""
+    match rng.choice(("call", "commit", "commit", "journal", "statement")):
+        case "call":
+            life.disk.acts.append(
+                Act(calls=frozenset(("sync", "write", "names", "look")), nth=rng.randint(20, 1_000), do=do)
+            )
+        case "commit":
+            calls = frozenset((rng.choice(_COMMITTING),))
+            life.disk.acts.append(Act(calls=calls, below="/_delta_log", nth=rng.randint(1, 60), do=do))
+        case "journal":
+            life.disk.acts.append(Act(below="/flows/", nth=rng.randint(1, 100), do=do))
+        case "statement":
+            life.process.at_statement[rng.randint(50, 1_500)] = do
