@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -75,11 +76,9 @@ class PlainDeltaLogs:
         except (ValueError, TypeError, KeyError):
             return None  # Torn, it is none.
 
-    def _entry(self, folder: Path, version: int) -> Iterator[Mapping[str, Any]]:
+    def _entry(self, folder: Path, version: int) -> Sequence[Mapping[str, Any]]:
         try:
-            for line in self._disk.read(commit_path(folder, version)).decode().split("\n"):
-                if line.strip():
-                    yield json.loads(line)
+            return _actions(self._disk.read(commit_path(folder, version)))
         except ValueError as error:
             raise UnreadableLogError(f"Entry {version} in {log_folder(folder)} is torn.") from error
 
@@ -143,7 +142,7 @@ class PlainOpenLog:
     state: LogState
 
     def schema(self) -> pa.Schema:
-        return pa.schema(Schema.from_json(self.state.metadata["schemaString"]))
+        return _schema(self.state.metadata["schemaString"])
 
     def declaration(self) -> Declaration:
         said = self.state.metadata
@@ -151,7 +150,7 @@ class PlainOpenLog:
             id=said["id"],
             name=said["name"],
             created_ms=said["createdTime"],
-            schema=Schema.from_json(said["schemaString"]).to_json(),
+            schema=_plain_schema(said["schemaString"]),
             partition_by=tuple(said["partitionColumns"]),
             features=tuple(self.state.protocol.get("readerFeatures") or ()),
             configuration=dict(said["configuration"]),
@@ -186,6 +185,22 @@ class PlainOpenLog:
             "numOfAddFiles": len(self.state.files),
         }
         self.disk.write(checkpoint_hint(self.folder), json.dumps(hint).encode())
+
+
+@lru_cache(maxsize=8_192)
+def _actions(entry: bytes) -> Sequence[Mapping[str, Any]]:
+    """What an entry says: it is read again by everybody who opens the table."""
+    return [json.loads(line) for line in entry.decode().split("\n") if line.strip()]
+
+
+@lru_cache
+def _schema(said: str) -> pa.Schema:
+    return pa.schema(Schema.from_json(said))
+
+
+@lru_cache
+def _plain_schema(said: str) -> str:
+    return Schema.from_json(said).to_json()
 
 
 def _data_file(said: Mapping[str, Any], time_column: str | None) -> DataFile:

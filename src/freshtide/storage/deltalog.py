@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,17 @@ METADATA_KEY = "freshtide"
 _ENTRY = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
 _HINT = "_last_checkpoint"
+# Entries of updates are short, and so many of them are kept in mind as they were read.
+_SHORT = 16_384
+_KEPT = 512
 
 
+@lru_cache(maxsize=_KEPT)
 def log_folder(folder: Path) -> Path:
     return folder / "_delta_log"
 
 
+@lru_cache(maxsize=_KEPT)
 def commit_path(folder: Path, version: int) -> Path:
     return log_folder(folder) / f"{version:020d}.json"
 
@@ -61,10 +67,10 @@ def listing(disk: Disk, folder: Path) -> Listing:
     return Listing(entries=tuple(sorted(entries)), checkpoints=tuple(sorted(checkpoints)))
 
 
-def metadata(disk: Disk, folder: Path, version: int) -> dict[str, Any]:
+def metadata(disk: Disk, folder: Path, version: int) -> Mapping[str, Any]:
     """What an entry of ours says about itself: an update its `number`, a rollback the number it goes `back_to`."""
     for action in _parsed(disk.read(commit_path(folder, version)).decode()):
-        said: dict[str, Any] | None = action.get("commitInfo", {}).get(METADATA_KEY)
+        said: Mapping[str, Any] | None = action.get("commitInfo", {}).get(METADATA_KEY)
         if said is not None:
             return said
     return {}
@@ -156,6 +162,16 @@ def _is_whole(disk: Disk, path: Path) -> bool:
     return not ours or "txn" in actions[-1]
 
 
-def _parsed(text: str) -> list[dict[str, Any]]:
+def _parsed(text: str) -> Sequence[Mapping[str, Any]]:
+    return _parsed_before(text) if len(text) <= _SHORT else _parse(text)
+
+
+@lru_cache(maxsize=_KEPT)
+def _parsed_before(text: str) -> Sequence[Mapping[str, Any]]:
+    """An entry is read when it is looked for tears, for the last update, and for what came since another."""
+    return _parse(text)
+
+
+def _parse(text: str) -> Sequence[Mapping[str, Any]]:
     # Not splitlines: a path or a value may hold one of the rarer line separators, which JSON leaves as they are.
     return [json.loads(line) for line in text.split("\n") if line.strip()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -83,7 +83,7 @@ class History:
         """Whether an entry after a version was made by the attempt of this nonce."""
         return any(writer_of(self._said(version)).nonce == nonce for version in range(after + 1, self._version + 1))
 
-    def _said(self, version: int) -> dict[str, Any]:
+    def _said(self, version: int) -> Mapping[str, Any]:
         try:
             return deltalog.metadata(self._disk, self._folder, version)
         except FileNotFoundError:

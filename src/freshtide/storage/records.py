@@ -165,7 +165,7 @@ class UpdateRecord:
         }
 
     @classmethod
-    def from_metadata(cls, data: dict[str, Any]) -> UpdateRecord:
+    def from_metadata(cls, data: Mapping[str, Any]) -> UpdateRecord:
         read, loaded, rejected, late = data["counts"]
         superseded, replaced = data.get("superseded", (0, 0))
         windowed, waiting = data.get("windows", (None, 0))
