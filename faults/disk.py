@@ -275,8 +275,9 @@ class SimulatedDisk:
         return self._platter.now_ns()
 
     def _node(self, call: str, path: StrPath) -> Node:
-        self.meet(call, os.fspath(path))
-        return self._found(path)
+        place = os.fspath(path)
+        self.meet(call, place)
+        return self._found(place)
 
     def _found(self, path: StrPath) -> Node:
         return self._below_root(_parts(os.fspath(path)), path)
@@ -299,8 +300,9 @@ class SimulatedDisk:
         return node
 
     def _place(self, call: str, path: StrPath) -> tuple[Folder, str]:
-        self.meet(call, os.fspath(path))
-        return self._placed(path)
+        place = os.fspath(path)
+        self.meet(call, place)
+        return self._placed(place)
 
     def _placed(self, path: StrPath) -> tuple[Folder, str]:
         """The folder that a path lies in, and its name there."""

@@ -39,7 +39,9 @@ class Oracle:
     """By table and path what was in all files that were ever committed."""
 
     def table(self, name: str) -> FollowedTable:
-        return self.tables.setdefault(name, FollowedTable(name))
+        if name not in self.tables:
+            self.tables[name] = FollowedTable(name)
+        return self.tables[name]
 
     def named(self, path: str) -> None:
         """Something has got its name, which may be that of a commit. Who is told is the process that has made it."""

@@ -71,5 +71,5 @@ def _run_some(seeds: range) -> Batch:
             stories.append(run(seed))
         except Exception:
             failures.append(Failure(seed=seed, told=traceback.format_exc()))
-        gc.collect()  # A world is full of circles, and all of it is over at once.
+    gc.collect()  # A world is full of circles, and all of it is over at once.
     return Batch(stories=tuple(stories), failures=tuple(failures), seconds=time.process_time() - begun)
