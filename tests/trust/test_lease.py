@@ -279,6 +279,45 @@ def test_where_both_seats_were_thrown_away_the_next_epoch_is_higher_all_the_same
     assert epochs[0] < epochs[1]
 
 
+class _LockOfAnotherMachine:
+    """Keeps nobody of this machine out."""
+
+    identity = "elsewhere"
+
+    def acquire(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+
+def test_who_is_held_up_while_it_takes_the_lease_does_not_take_it_from_a_living_holder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, others = (Catalog.open(f"sqlite:///{tmp_path / name}.db") for name in ("own", "others"))
+    with RunLease(folder, others.seat):
+        pass
+    now = SystemClock().now()
+    clock = SystemClock()
+    rival = RunLease(folder, others.seat, lock=lambda _: _LockOfAnotherMachine())
+    late = RunLease(folder, own.seat, clock=clock, lock=lambda _: _LockOfAnotherMachine())
+    read = own.seat.read
+
+    def look_and_sleep() -> Standing | None:
+        found = read()
+        rival.__enter__()
+        monkeypatch.setattr(clock, "now", lambda: now + 60.0)
+        return found
+
+    monkeypatch.setattr(own.seat, "read", look_and_sleep)
+    with pytest.raises(WarehouseBusyError, match=str(os.getpid())):
+        late.__enter__()
+    rival.require()
+    rival.__exit__(None, None, None)
+    own.close()
+    others.close()
+
+
 def _look(folder: Path, looking: threading.Event, stop: threading.Event) -> None:
     while not stop.is_set():
         RunLock(folder).holder()

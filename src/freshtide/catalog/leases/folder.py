@@ -58,10 +58,17 @@ class FolderSeat:
             return Standing(holder=_holder(newest, text), beat=beat, released=newest.suffix == _RELEASED)
         return None
 
-    def take(self, holder: Holder, after: Standing | None) -> bool:  # noqa: ARG002 - the name of the file says it
+    def take(self, holder: Holder, after: Standing | None) -> bool:
+        last = [] if after is None else [after.holder.epoch]
         try:
             make_folder(self._disk, self._epochs)
-            return self._create(holder) and self.is_held(holder)
+            # Before, so that who comes too late disturbs nobody; and once more when nobody can come between.
+            if self._taken()[-1:] != last or not self._create(holder):
+                return False
+            if self._taken()[-2:] == [*last, holder.epoch]:
+                return True
+            self._disk.remove(self._held(holder), missing_ok=True)
+            return False
         except OSError as error:
             raise StorageAwayError(self._epochs.parent, error) from error
 
@@ -119,6 +126,10 @@ class FolderSeat:
 
     def _newest(self) -> Path | None:
         return max(self._files(), default=None)
+
+    def _taken(self) -> list[int]:
+        """The epochs of all holders that are still known, one after the other."""
+        return [int(path.stem) for path in self._files()]
 
     def _files(self) -> list[Path]:
         try:

@@ -131,8 +131,9 @@ class RunLease:
             self._folder.doubt()
         last = max((standing.holder.epoch for standing in found.values() if standing is not None), default=0)
         now = self._clock.now()
-        # Tables remember the epochs of their commits. Where both seats were thrown away, the time goes on from there.
-        epoch = max(last + 1, int(now))
+        # Whoever starts at the same time wants the same one, and one of them gets it. Tables remember the epochs of
+        # their commits: where both seats were thrown away, the time goes on from there.
+        epoch = last + 1 if last else int(now)
         holder = granted(self._processes.this(), epoch=epoch, lock=self._lock.identity, taken_at=now)
         taken: list[Seat] = []
         try:
