@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from .folder import CPU_FEED, CPU_TABLE, ProjectFolder
+from .ticks import QUOTES, TICKS
 
 
 @pytest.fixture
@@ -23,3 +24,18 @@ def cpu(empty: ProjectFolder) -> ProjectFolder:
     empty.write("feeds/cpu_feed.yml", CPU_FEED)
     empty.write("tables/cpu.sql", CPU_TABLE)
     return empty
+
+
+@pytest.fixture
+def ticks(empty: ProjectFolder) -> ProjectFolder:
+    """A project with the feed `ticks` (ts, symbol, venue, price)."""
+    empty.write("feeds/ticks.yml", TICKS)
+    return empty
+
+
+@pytest.fixture
+def quotes(ticks: ProjectFolder) -> ProjectFolder:
+    """With the update tables `quotes`, by symbol, and `offers`, by symbol too."""
+    ticks.write("tables/quotes.sql", QUOTES)
+    ticks.write("tables/offers.sql", QUOTES.replace("quotes", "offers"))
+    return ticks
