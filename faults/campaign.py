@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
+from faults.books import Books
 from faults.followed import WrongError
 from faults.lives import Life, open_tables
 from faults.tables import BASES, VIEWS, project
 from faults.trouble import Lean, Mix, clock_step, drawn, put_into, set_temper
+from faults.turns import Process
 from faults.world import World
 from freshtide.catalog import RequestKind
 from freshtide.core.arrivals import ArrivalState
@@ -61,7 +63,7 @@ class Play:
         elif (
             mix.rivals != "none"
             and len(world.lives) == 1
-            and rng.random() < (0.5 if world.lives[0].is_stopped else 0.1)
+            and rng.random() < (0.8 if world.lives[0].is_stopped else 0.1)
         ):
             self._begin_rival()
         if rng.random() < mix.replaced:
@@ -69,7 +71,7 @@ class Play:
         if rng.random() < mix.clock_steps:
             world.step_clock(clock_step(rng))
         if rng.random() < _SEEN_TO:
-            self._see_to_it(rng.choice(world.lives))
+            self._see_to_it(rng.choice(world.lives).books)
         world.producer.land(world.disk.another_process())
         world.go_on(rng.expovariate(0.5))
         self._end_those_due()
@@ -113,19 +115,17 @@ class Play:
         for books in self.world.books:
             self.world.oracle.require_landed(books.numbers(), books.loads())
 
-    def _see_to_it(self, life: Life) -> None:
+    def _see_to_it(self, books: Books) -> None:
         """What was given up or put aside is taken up again, as a user would."""
-        if not life.is_leased or life.is_stopped or not life.is_alive:
-            return
-        now = self.world.turns.now
-        for row in life.catalog.tables.all().values():
+        now, catalog = self.world.turns.now, books.catalog(Process("a user"))
+        for row in catalog.tables.all().values():
             if row.status == "failed":
-                life.catalog.requests.add(RequestKind.RESUME, row.name, at=now)
-        for file in life.catalog.arrivals.in_state(ArrivalState.QUARANTINED):
-            life.catalog.requests.add(RequestKind.RETRY, file.position, at=now)
-        for file in life.catalog.arrivals.in_state(ArrivalState.REFUSED):
+                catalog.requests.add(RequestKind.RESUME, row.name, at=now)
+        for file in catalog.arrivals.in_state(ArrivalState.QUARANTINED):
+            catalog.requests.add(RequestKind.RETRY, file.position, at=now)
+        for file in catalog.arrivals.in_state(ArrivalState.REFUSED):
             # A table that has loaded one content, and is asked for another, cannot be computed anew.
-            known = life.catalog.arrivals.by_paths(file.feed, [file.position])[file.position]
+            known = catalog.arrivals.by_paths(file.feed, [file.position])[file.position]
             self.world.producer.put_back(self.world.disk.another_process(), known.position, known.digest)
 
     def end_well(self) -> int:
@@ -140,7 +140,7 @@ class Play:
         while (waits_for := world.oracle.waits_for(life.books.loads())) is not None:
             if world.turns.steady - begun > _PATIENCE or not life.is_alive:
                 raise WrongError(f"Not all is done within {_PATIENCE:.0f} seconds: {waits_for}; {life.fault!r}.")
-            self._see_to_it(life)
+            self._see_to_it(life.books)
             for _ in range(_LOOKS_BETWEEN):
                 world.go_on(1.0)
                 world.oracle.require_landed(life.books.numbers(), life.books.loads())

@@ -66,7 +66,6 @@ class Life:
         )
         self._stop: Flag = threads.flag()
         self.fault: Exception | None = None
-        self.is_leased = False
         self._task = threads.spawn(self._run, name="main")
         tell("begins", f"{name} on {machine.name}")
 
@@ -81,7 +80,6 @@ class Life:
     def _run(self) -> None:
         try:
             with self._parts.leased(tell=partial(self._say, "says")):
-                self.is_leased = True
                 self._say("leased", "it may write")
                 self._parts.engine().run(stop=self._stop, on_news=partial(self._say, "says"))
         except Exception as error:

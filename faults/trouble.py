@@ -22,7 +22,7 @@ _COMMITTING = ("write", "sync", "link", "remove")
 _INTERRUPTED = frozenset(("write", "sync", "link", "rename", "remove", "names", "look", "create", "touch"))
 _CLOCK_STEPS = (-86_400.0, -600.0, -5.0, 5.0, 600.0, 3_600.0)
 # A lease lasts 15 seconds: a process that sleeps longer loses it to whoever waits.
-_SLEEPS = (5.0, 20.0, 40.0, 90.0)
+_SLEEPS = (5.0, 20.0, 40.0, 40.0, 90.0)
 
 Rivals = Literal["none", "same machine", "other machine", "own catalog"]
 Lean = Literal["deaths", "power cuts", "rivals", "replaced"]
@@ -93,7 +93,13 @@ def put_into(life: Life, world: World, mix: Mix, rng: Random) -> int:
     if rng.random() < mix.deaths:
         _happens(life, world.cut_power if rng.random() < mix.power_cuts else life.die, rng)
     if rng.random() < mix.sleeps:
-        _happens(life, partial(life.sleep, rng.choice(_SLEEPS)), rng)
+        sleep = partial(life.sleep, rng.choice(_SLEEPS))
+        if rng.random() < 0.5:
+            # Just before it commits, and after it has asked whether it may.
+            publishing = frozenset(("link", "rename"))
+            life.disk.acts.append(Act(calls=publishing, below="/_delta_log", nth=rng.randint(1, 30), do=sleep))
+        else:
+            _happens(life, sleep, rng)
     return len(faults)
 
 

@@ -91,9 +91,7 @@ class World:
         self.lives = []
         self.power_cuts += 1
         self.disk = self.disk.crash(Random(self.rng.random()))
-        self.machines = [
-            Machine(f"{machine.name.split(' after')[0]} after cut {self.power_cuts}") for machine in self.machines
-        ]
+        self.machines = _machines(self.power_cuts)
         self.oracle.reopen(self.disk.another_process())
 
     def bury(self) -> list[Life]:
