@@ -78,14 +78,23 @@ class SimulatedComputer:
     @contextmanager
     def prepared(self, step: ComputedStep, *, pool: str, scans: SharedScans | None = None) -> Iterator[Prepared | None]:
         del pool, scans
-        match step:
-            case Load():
-                with self._loading.prepared(step) as loaded:
-                    yield loaded
-            case Refresh():
-                yield self._refreshing.prepared(step)
-            case _:
-                raise AssertionError(f"nobody asks for {step}")
+        what = f"{type(step).__name__.lower()} of {step.table.name}"
+        self._tell("begins", what)
+        try:
+            match step:
+                case Load():
+                    with self._loading.prepared(step) as loaded:
+                        self._tell("computed", what)
+                        yield loaded
+                case Refresh():
+                    refreshed = self._refreshing.prepared(step)
+                    self._tell("computed", what)
+                    yield refreshed
+                case _:
+                    raise AssertionError(f"nobody asks for {step}")
+        except Exception as error:
+            self._tell("fails", f"{what}: {error}")
+            raise
 
     @contextmanager
     def together(self, names: Sequence[str], *, pool: str, rebuild: bool = False) -> Iterator[SharedScans]:

@@ -29,6 +29,16 @@ class Said:
     def is_update(self) -> bool:
         return "number" in self.about
 
+    def __str__(self) -> str:
+        if not self.is_update:
+            return (
+                f"{self.about['kind']}, back to {self.about['back_to']}"
+                if "back_to" in self.about
+                else self.about["kind"]
+            )
+        loaded = f" of {len(self.about['files'])} files" if self.about["files"] else ""
+        return f"update {self.about['number']}, {self.about['kind']}{loaded}"
+
 
 @lru_cache(maxsize=8_192)
 def said_by(entry: bytes) -> Said | None:

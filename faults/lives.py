@@ -67,7 +67,7 @@ class Life:
         self._stop: Flag = threads.flag()
         self.fault: Exception | None = None
         self._task = threads.spawn(self._run, name="main")
-        tell("begins", f"{name} on {machine.name}")
+        tell("life", f"{name} begins on {machine.name}")
 
     @property
     def is_alive(self) -> bool:
@@ -80,7 +80,7 @@ class Life:
     def _run(self) -> None:
         try:
             with self._parts.leased(tell=partial(self._say, "says")):
-                self._say("leased", "it may write")
+                self._say("leased", "may write")
                 self._parts.engine().run(stop=self._stop, on_news=partial(self._say, "says"))
         except Exception as error:
             self.fault = error

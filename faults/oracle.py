@@ -43,12 +43,17 @@ class Oracle:
             self.tables[name] = FollowedTable(name)
         return self.tables[name]
 
-    def named(self, path: str) -> None:
-        """Something has got its name, which may be that of a commit. Who is told is the process that has made it."""
+    def named(self, path: str) -> str | None:
+        """Something has got its name, which may be that of a commit: then what that is, in words."""
         log, _, entry = path.rpartition("/")
-        if log.endswith("/_delta_log") and entry.endswith(".json"):
-            with self._keeping():
-                self._committed(Path(log).parent.name, int(entry.removesuffix(".json")), self.disk.read(path))
+        if not log.endswith("/_delta_log") or not entry.endswith(".json"):
+            return None
+        name, version = Path(log).parent.name, int(entry.removesuffix(".json"))
+        content = self.disk.read(path)
+        with self._keeping():
+            self._committed(name, version, content)
+        said = said_by(content)
+        return f"{name} version {version}: {'torn' if said is None else said}"
 
     @contextmanager
     def _keeping(self) -> Iterator[None]:
@@ -151,15 +156,18 @@ class Oracle:
 
     # After a power cut.
 
-    def reopen(self, disk: SimulatedDisk) -> None:
-        """Go on from what is there after a power cut. What is torn at the end of a log was never promised."""
+    def reopen(self, disk: SimulatedDisk) -> list[str]:
+        """Go on from what is there after a power cut; what of the logs is not. Torn at the end, it was no promise."""
         self.disk = disk
+        before = {name: table.version for name, table in self.tables.items()}
         with self._keeping():
             for name, table in list(self.tables.items()):
                 entries = list(self._whole_entries(name))
                 if entries != table.entries:
                     self.tables[name] = self._replayed(name, entries)
                 self._require_files(self.tables[name])
+        now = {name: table.version for name, table in self.tables.items()}
+        return [f"{name} versions {now[name] + 1} to {was}" for name, was in before.items() if now[name] < was]
 
     def _whole_entries(self, name: str) -> Iterator[bytes]:
         log = _TABLES / name / "_delta_log"

@@ -55,9 +55,9 @@ class World:
         if what != "named":
             self.history.note(what, about)
             return
-        self.oracle.named(about)
-        if "/_delta_log/" in about:
-            self.history.note("commits", about)
+        told = self.oracle.named(about)
+        if told is not None:
+            self.history.note("commit", told)
 
     def begin_life(self, *, machine: int = 0, books: int = 0) -> Life:
         self.begun += 1
@@ -92,7 +92,8 @@ class World:
         self.power_cuts += 1
         self.disk = self.disk.crash(Random(self.rng.random()))
         self.machines = _machines(self.power_cuts)
-        self.oracle.reopen(self.disk.another_process())
+        for lost in self.oracle.reopen(self.disk.another_process()):
+            self.history.note("lost", lost)
 
     def bury(self) -> list[Life]:
         """Those whose processes have ended by themselves or died."""
