@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.guarantees.tablesets import Observed, observations, random_table_set
@@ -35,6 +35,7 @@ def tightest_of(seed: int) -> dict[str, Observed]:
     return tightest(observed(seed, PERIODS))
 
 
+@settings(max_examples=40)
 @given(st.integers(min_value=0, max_value=2**32))
 def test_no_bound_is_exceeded(seed: int) -> None:
     for each in observed(seed, 60):

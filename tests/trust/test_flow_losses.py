@@ -79,11 +79,17 @@ def found(shop: Shop) -> dict[str, str]:
 @pytest.mark.parametrize(
     "damages",
     [
-        [("sales", take_away), ("sales", tear), ("sales", lose_a_file)],
-        [("unpriced", take_away), ("unpriced", lose_a_file), ("changes", lose_a_file), ("changes", tear)],
-        [("sales__rejects", take_away), ("sales__rejects", tear), ("sales__late", take_away)],
+        pytest.param([("sales", take_away), ("sales", tear), ("sales", lose_a_file)], id="the table"),
+        pytest.param(
+            [("unpriced", take_away), ("unpriced", lose_a_file), ("changes", lose_a_file), ("changes", tear)],
+            id="other targets of its flow",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            [("sales__rejects", take_away), ("sales__rejects", tear), ("sales__late", take_away)],
+            id="tables beside it",
+        ),
     ],
-    ids=["the table", "other targets of its flow", "tables beside it"],
 )
 def test_what_is_lost_is_told_and_made_anew_and_nothing_is_there_twice(
     filled: Shop, damages: list[tuple[str, Damage]]

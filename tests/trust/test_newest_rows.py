@@ -47,7 +47,13 @@ def restarted(shop: Shop) -> Shop:
 GOOD, BAD, OLDER = [(1, "a", 10)], [(2, "a", -1)], [(0, "a", 3)]
 
 
-@pytest.mark.parametrize("between", [lambda shop: shop, restarted], ids=["in one run", "over restarts"])
+@pytest.mark.parametrize(
+    "between",
+    [
+        pytest.param(lambda shop: shop, id="in one run"),
+        pytest.param(restarted, id="over restarts", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(
     ("steps", "left"),
     [
@@ -189,7 +195,7 @@ def seconds(moment: datetime) -> int:
     return round(moment.timestamp() - START)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_views_over_update_tables_are_their_queries_whatever_comes(shop: Shop, seed: int) -> None:
     rng = random.Random(seed)
     update_table(shop, "a", "ts, k, v FROM STREAM a_feed WHERE v > -2")

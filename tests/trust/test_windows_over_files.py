@@ -47,8 +47,15 @@ def told(shop: Shop) -> tuple[int | None, int, int]:
     return count.in_windows, count.waiting, count.superseded
 
 
-@pytest.mark.parametrize("semantics", ["lazy", "eager"])
-@pytest.mark.parametrize("slide", ["2s", "10s"])
+@pytest.mark.parametrize(
+    ("slide", "semantics"),
+    [
+        ("2s", "lazy"),
+        ("10s", "eager"),
+        pytest.param("2s", "eager", marks=pytest.mark.slow),
+        pytest.param("10s", "lazy", marks=pytest.mark.slow),
+    ],
+)
 def test_every_row_of_a_window_table_is_counted_once(shop: Shop, slide: str, semantics: str) -> None:
     declare(shop, slide=slide, windows=semantics)
     for number in range(14):

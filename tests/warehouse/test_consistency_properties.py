@@ -114,7 +114,7 @@ def play(
         shutil.rmtree(folder)
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]), grouped=st.booleans())
 def test_views_are_their_queries_and_no_row_is_lost(
     spark: SparkSession,

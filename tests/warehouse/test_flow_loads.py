@@ -192,10 +192,8 @@ shop.load()
 """
 
 
-@pytest.mark.parametrize(
-    ("landed", "torn"),
-    [(0, False), pytest.param(1, False, marks=pytest.mark.slow), pytest.param(1, True, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("landed", "torn"), [(0, False), (1, False), (1, True)])
 def test_a_crash_between_the_commits_is_finished_by_the_next_start(shop: Shop, landed: int, *, torn: bool) -> None:
     shop.drop_events("sales", "1.csv", [(1, "a", 1), (2, "b", "")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -11,7 +11,7 @@ from freshtide.simulation.experiments import EXPERIMENTS, Conditions
 
 EVENTS = 20_000
 EAGER = ("FIFO, MYOPIC", "EDF", "EDF-P", "Max-Benefit", "Random")
-seeds = pytest.mark.parametrize("seed", [1, 2])
+seeds = pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 
 
 @cache

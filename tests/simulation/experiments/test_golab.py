@@ -24,7 +24,7 @@ def curves_at(name: str, x: float, conditions: Conditions) -> Values:
     return {label: y for label, [(_, y)] in EXPERIMENTS[name].measure(x, conditions).items()}
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[1, pytest.param(2, marks=pytest.mark.slow)])
 def figure(request: pytest.FixtureRequest) -> Callable[[int], At]:
     """From a number to the values of the figure's curves at a place of the x axis."""
     return lambda number: lambda x: measured(f"golab-fig{number}", x, request.param)

@@ -10,7 +10,7 @@ import pytest
 from freshtide.simulation.experiments import EXPERIMENTS, Conditions
 from freshtide.simulation.experiments.leontyev import CUT, HEALTHY, OUTAGE
 
-SEEDS = (1, 2)
+SEEDS = [1, pytest.param(2, marks=pytest.mark.slow)]
 PERIODS = {**dict.fromkeys(CUT, 300.0), **dict.fromkeys(HEALTHY, 900.0)}
 
 Curve = list[tuple[float, float]]

@@ -19,7 +19,7 @@ def measured(name: str, x: float, seed: int) -> Values:
     return {label: y for label, [(_, y)] in EXPERIMENTS[name].measure(x, Conditions(events=EVENTS, seed=seed)).items()}
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[1, pytest.param(2, marks=pytest.mark.slow)])
 def figure(request: pytest.FixtureRequest) -> Callable[[str], At]:
     """From a number to the values of the figure's curves at a place of the x axis."""
     return lambda number: lambda x: measured(f"upstream-fig{number}", x, request.param)
