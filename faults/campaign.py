@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from random import Random
 
@@ -47,7 +48,7 @@ class Play:
     rng: Random
     faults: int = 0
     ends_at: dict[str, float] = field(default_factory=dict)
-    """By life when it ends, unless something ends it before."""
+    """By life that meets trouble when it ends, unless something ends it before."""
 
     @property
     def is_wanted(self) -> bool:
@@ -62,6 +63,7 @@ class Play:
             self._begin()
         elif (
             mix.rivals != "none"
+            and world.begun < mix.lives
             and len(world.lives) == 1
             and rng.random() < (0.8 if world.lives[0].is_stopped else 0.1)
         ):
@@ -73,7 +75,7 @@ class Play:
         if rng.random() < _SEEN_TO:
             self._see_to_it(rng.choice(world.lives).books)
         world.producer.land(world.disk.another_process())
-        world.go_on(rng.expovariate(0.5))
+        world.go_on(rng.expovariate(0.25))
         self._end_those_due()
         self._look()
 
@@ -96,13 +98,15 @@ class Play:
 
     def _live(self, machine: int) -> None:
         life = self.world.begin_life(machine=machine, books=machine if self.mix.rivals == "own catalog" else 0)
+        if self.world.begun > self.mix.lives:
+            return
         self.faults += put_into(life, self.world, self.mix, self.rng)
         self.ends_at[life.name] = self.world.turns.steady + self.rng.uniform(5.0, self.mix.longest_life)
 
     def _end_those_due(self) -> None:
         world = self.world
         for life in list(world.lives):
-            if life.is_alive and world.turns.steady >= self.ends_at[life.name]:
+            if life.is_alive and world.turns.steady >= self.ends_at.get(life.name, math.inf):
                 if self.rng.random() < self.mix.power_cuts:
                     world.cut_power()
                 else:
@@ -131,12 +135,9 @@ class Play:
     def end_well(self) -> int:
         """No more faults: everything is loaded within bounded time, and is what it should be; how many updates."""
         world = self.world
-        for former in world.lives:
-            former.die()
-        world.lives = []
         world.temper.soothe()
         world.history.note("faults", "are over")
-        life, begun = world.begin_life(), world.turns.steady
+        life, begun = self._last(), world.turns.steady
         while (waits_for := world.oracle.waits_for(life.books.loads())) is not None:
             if world.turns.steady - begun > _PATIENCE or not life.is_alive:
                 raise WrongError(f"Not all is done within {_PATIENCE:.0f} seconds: {waits_for}; {life.fault!r}.")
@@ -149,6 +150,16 @@ class Play:
             snapshot = tables.table(name).snapshot
             world.oracle.require_same(name, [] if snapshot is None else snapshot.paths(snapshot.files))
         return world.updates
+
+    def _last(self) -> Life:
+        """The one that brings all to its end: who lives in peace, or who begins once the others have died."""
+        world = self.world
+        peaceful = [life for life in world.lives if life.name not in self.ends_at and life.books is world.books[0]]
+        for former in world.lives:
+            if former not in peaceful:
+                former.die()
+        world.lives = peaceful
+        return peaceful[0] if peaceful else world.begin_life()
 
 
 def run(seed: int, lean: Lean | None = None) -> Story:

@@ -19,7 +19,7 @@ LATENESS = 30.0
 _BY_HAND = Origin(file="<simulated>")
 _SETTINGS: dict[str, Any] = {
     "tracks": 2,
-    "poll": "1s",
+    "poll": "4s",
     "retry": {"attempts": 4, "backoff": "1s", "longest": "8s"},
     "min_free": "0MB",
 }

@@ -34,6 +34,9 @@ class Mix:
     """Which kinds of trouble, and how much of each."""
 
     files: int
+    """How many land at least."""
+    lives: int
+    """How many processes meet trouble. Who comes after them has peace: each start takes as long as many updates."""
     longest_life: float
     disk_faults: Sequence[int]
     """How many there may be in a life: one of these."""
@@ -54,7 +57,8 @@ def drawn(rng: Random, lean: Lean | None = None) -> Mix:
     """The mix of a run. Most have a few kinds of trouble: so each is met alone, and with each other."""
     rivals: Rivals = rng.choice(("none", "none", "none", "same machine", "other machine", "own catalog"))
     mix = Mix(
-        files=rng.randint(16, 28),
+        files=rng.randint(12, 20),
+        lives=rng.randint(1, 3) + (rivals != "none"),
         longest_life=rng.choice((20.0, 60.0, 60.0, 200.0)),
         disk_faults=rng.choice(((0,), (0, 1, 1, 2, 4))),
         deaths=rng.choice((0.0, 0.5, 0.8)),

@@ -190,14 +190,16 @@ class TurnFlag:
         return self._is_set
 
     def wait(self, timeout: float | None = None) -> bool:
-        until = None if timeout is None else self._turns.steady + timeout
-        while not self._is_set:
-            left = None if until is None else until - self._turns.steady
-            if left is not None and left <= 0.0:
-                return False
-            self._waiting.append(self._turns.current)
-            self._turns.wait(left)
-        return True
+        """Whoever is woken by its being set goes on, even if it has been cleared again meanwhile."""
+        if self._is_set:
+            return True
+        current = self._turns.current
+        self._waiting.append(current)
+        self._turns.wait(timeout)
+        if current not in self._waiting:
+            return True
+        self._waiting.remove(current)
+        return False
 
 
 class TurnMailbox:

@@ -18,7 +18,7 @@ from faults.tables import BASES, FEEDS, ROOT, VIEWS
 from faults.turns import Turns
 
 # Virtual seconds that a call of the disk takes: a run looks for files less often where looking takes long.
-_CALL = 0.002
+_CALL = 0.005
 _MACHINES = 2
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from faults.campaign import run
 from faults.disk import SimulatedDisk
@@ -18,6 +22,19 @@ def test_each_row_is_once_where_it_belongs_whatever_happens(seed: int) -> None:
 
 def test_the_same_seed_is_the_same_run() -> None:
     assert run(1) == run(1)
+
+
+def test_the_same_seed_is_the_same_run_in_every_process() -> None:
+    """Whatever order sets have there."""
+    assert _history_in_a_process("1") == _history_in_a_process("2")
+
+
+def _history_in_a_process(hash_seed: str) -> str:
+    command = [sys.executable, "-m", "faults", "--first", "4", "--history"]
+    surroundings = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=True)
+    assert done.stdout
+    return done.stdout
 
 
 def test_a_warehouse_that_forces_nothing_to_disk_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,37 @@ def test_a_flag_is_waited_for_until_it_is_set_or_the_time_is_up() -> None:
     assert world.do(waits, sets) == [(False, 1.0), (True, 3.0)]
 
 
+def test_who_was_woken_by_a_flag_goes_on_though_it_is_cleared_before_its_turn() -> None:
+    world = World()
+    flag = world.threads.flag()
+
+    def waits() -> None:
+        world.told.append(flag.wait(10.0))
+
+    def sets() -> None:
+        world.threads.sleep(1.0)
+        flag.set()
+        flag.clear()
+
+    assert world.do(waits, sets) == [True]
+
+
+def test_who_has_waited_for_a_flag_in_vain_is_not_woken_by_it_later() -> None:
+    world = World()
+    flag = world.threads.flag()
+
+    def waits() -> None:
+        flag.wait(1.0)
+        world.threads.sleep(10.0)
+        world.told.append(world.clock.steady())
+
+    def sets() -> None:
+        world.threads.sleep(2.0)
+        flag.set()
+
+    assert world.do(waits, sets) == [11.0]
+
+
 def test_a_mailbox_hands_over_in_order_and_is_empty_after_its_time() -> None:
     world = World()
     mailbox = world.threads.mailbox()
