@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from freshtide.runtime import EngineReport
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 from tests.warehouse.shop import Shop
-
-# Where it is known that something will not come, nobody waits that long for it.
-_PATIENCE = float(os.environ.get("FRESHTIDE_TEST_PATIENCE", "120"))
 
 
 class Running:
@@ -43,13 +39,13 @@ class Running:
 
     def wait_for_fault(self) -> BaseException:
         """Wait until the run ends by itself, for what it raises."""
-        self._thread.join(_PATIENCE)
+        self._thread.join(PATIENCE)
         assert self.fault is not None, self.news
         return self.fault
 
     def end(self) -> None:
         self._stop.set()
-        self._thread.join(_PATIENCE)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
 

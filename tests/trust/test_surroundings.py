@@ -18,6 +18,7 @@ from sqlalchemy import event
 from freshtide.runs import replay_trace
 from freshtide.spark import SparkSession
 from tests.trust.runs import Running, running
+from tests.waiting import or_too_late
 from tests.warehouse.shop import Shop
 
 QUICKLY = {"attempts": 2, "backoff": "20ms", "longest": "100ms"}
@@ -96,7 +97,7 @@ def test_what_fails_while_all_around_it_is_well_is_given_up_in_the_end(shop: Sho
     shop.drop_events("a", "1.csv", [(1, "x", 1)])
     shop.drop_events("b", "1.csv", [(1, "x", 1)])
     disk.fault, disk.below = errno.EIO, "/warehouse/b/"
-    report = shop.warehouse.run_once()
+    report = shop.warehouse.run(once=True, until=or_too_late(lambda: False))
     assert list(report.failed) == ["b"]
     assert loaded(shop) == [1]
 
