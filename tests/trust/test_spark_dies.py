@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrameReader
 
 from freshtide.core.arrivals import ArrivalState
-from freshtide.spark import SparkSession
+from freshtide.spark import DataFrame, SparkSession
 from tests.trust.runs import running
 from tests.warehouse.shop import Shop, stamp
 
@@ -32,10 +34,9 @@ def test_spark_is_started_again_and_the_file_that_kills_it_is_named(tmp_path: Pa
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away(
-    tmp_path: Path, spark: SparkSession
-) -> None:
-    shop = Shop(tmp_path / "shop", spark, retry={"attempts": 2, "backoff": "20ms"})
+def of_json(root: Path, spark: SparkSession) -> Shop:
+    """A warehouse with one table, whose files Spark reads itself."""
+    shop = Shop(root, spark, retry={"attempts": 2, "backoff": "20ms"})
     shop.warehouse.feed(
         "f",
         path="landing/f/*",
@@ -45,6 +46,33 @@ def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away
         settle="renamed",
     )
     shop.warehouse.sql("CREATE STREAMING TABLE t AS SELECT * FROM STREAM f")
+    return shop
+
+
+def test_a_file_is_not_to_blame_while_spark_reads_not_even_a_good_one(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop, read = of_json(tmp_path / "shop", spark), DataFrameReader.json
+
+    def failing(reader: DataFrameReader, path: Any, **how: Any) -> DataFrame:
+        return read(reader, path, **how).where("raise_error('out of order') IS NULL")
+
+    shop.drop("f", "1.json", f'{{"ts": "{stamp(1)}", "v": 1}}\n')
+    with monkeypatch.context() as broken:
+        broken.setattr(DataFrameReader, "json", failing)
+        with running(shop) as run:
+            run.wait_for(lambda: run.heard("cannot even read a file that is known to be good"))
+            broken.undo()
+            run.wait_for(lambda: shop.freshness("t") == 1)
+    assert shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED) == []
+    shop.check()
+    shop.warehouse.close()
+
+
+def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    shop = of_json(tmp_path / "shop", spark)
     shop.view("v", "SELECT v % 2 AS odd, sum(v) AS total, max(ts) AS ts FROM t GROUP BY v % 2", time_column="ts")
     shop.drop("f", "1.json", f'{{"ts": "{stamp(1)}", "v": 1}}\n')
     shop.load()
