@@ -36,7 +36,7 @@ simulate-faults: .venv/.installed-dev ## Run the real runtime in simulated world
 chaos: .venv/.installed-dev ## Kill a warehouse again and again and check what is left: MINUTES=10, SEED=1
 	@$(BIN)/python -m chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
-mutate-guards: .venv/.installed-dev ## Take each guard of docs/guarantees.md out once; its test must fail. An hour: ONLY=text, PART=rows
+mutate-guards: .venv/.installed-dev ## Take each guard of docs/guarantees.md out once; its test must fail. Takes 90 minutes: ONLY=text, PART=rows
 	@$(BIN)/python -m guards $(if $(ONLY),--only "$(ONLY)") $(if $(PART),--part "$(PART)")
 
 lint: .venv/.installed-dev ## Formatting, lint, types and the layering of the packages

@@ -1,6 +1,6 @@
 """`python -m guards`: takes each guard of docs/guarantees.md out once; ends with 1 unless tests find all of them.
 
-All of them take about an hour on two cores, most of it for Spark.
+All of them take an hour and a half or so on two cores, most of it for Spark.
 """
 
 from __future__ import annotations
