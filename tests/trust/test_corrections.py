@@ -95,6 +95,32 @@ def test_a_duplicate_of_a_file_that_was_changed_before_it_was_loaded_takes_its_p
     assert totals(shop) == {"x": 40, "y": 20, "w": 1}
 
 
+@pytest.mark.parametrize("keeps_its_time", [False, True])
+@pytest.mark.parametrize("is_seen_changed", [False, True])
+def test_a_file_that_was_changed_before_it_was_loaded_is_loaded_when_its_content_is_put_back(
+    shop: Shop, keeps_its_time: bool, is_seen_changed: bool
+) -> None:
+    with_a_view(shop)
+    shop.warehouse.pause("a")
+    waiting = shop.drop_events("a", "3.csv", [(4, "w", 1)])
+    shop.load()
+    arrived, seen = waiting.read_text(), waiting.stat()
+    rewrite(waiting, (5, "v", 2))
+    if not is_seen_changed:
+        os.utime(waiting, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    shop.warehouse.resume("a")
+    for _ in range(2):
+        shop.load()
+        assert totals(shop) == {"x": 40, "y": 20}, "new content is not taken by itself"
+    waiting.write_text(arrived)
+    if keeps_its_time:
+        os.utime(waiting, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    shop.load()
+    assert totals(shop) == {"x": 40, "y": 20, "w": 1}
+    assert not shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED, ArrivalState.REFUSED)
+    shop.check()
+
+
 def test_content_that_cannot_be_accepted_is_mended_and_accepted(shop: Shop) -> None:
     first = with_a_view(shop)
     first.write_text("ts,k,other\n")

@@ -84,11 +84,16 @@ class ArrivalLedger:
         return found
 
     def known_paths(self, feed: str) -> dict[str, tuple[int, int]]:
-        """(size, modification time) that every path was last seen with, refused or not."""
+        """(size, modification time) that every path was last seen with, refused or not.
+
+        Without those whose content has to come back: that can lie there under any time.
+        """
         with self._database.reading() as connection:
             rows = connection.execute(questions.KNOWN_PATHS, {"feed": feed})
             known = {path: (size, modified_ns) for path, size, modified_ns in rows}
-        return known | {file.position: (file.size, file.modified_ns) for file in self.refusals.all(feed)}
+            waiting = connection.scalars(questions.WAITING_FOR_CONTENT, {"feed": feed}).all()
+        known |= {file.position: (file.size, file.modified_ns) for file in self.refusals.all(feed)}
+        return {path: seen for path, seen in known.items() if path not in waiting} if waiting else known
 
     def pending(self, table: str) -> list[Arrival]:
         """Files that the table has still to load."""

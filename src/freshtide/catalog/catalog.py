@@ -46,7 +46,7 @@ class CatalogError(SurroundingsError):
         where = "database" if url.get_backend_name() == "sqlite" else "server"
         super().__init__(
             f"The catalog at {url.render_as_string(hide_password=True)} does not answer: {first}",
-            way_out=f"Check the {where} and `catalog` in freshtide.yml. Nothing is lost: the next run goes on.",
+            way_out=f"Check the {where} and `catalog` in freshtide.yml. Nothing is lost: a run goes on with it.",
         )
 
 

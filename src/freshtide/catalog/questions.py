@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Float, Integer, Select, and_, bindparam, case, func, insert, or_, select, update
 
 from freshtide.catalog.schema import feed_columns, files, loads
-from freshtide.core.arrivals import DATA, LOADABLE, ArrivalState
+from freshtide.core.arrivals import CHANGED_BEFORE_LOADING, DATA, LOADABLE, ArrivalState
 
 _FEED = files.c.feed == bindparam("feed")
 _OF_TABLE = loads.c.table_name == bindparam("table")
@@ -30,6 +30,9 @@ CONTENTS = select(files.c.sha256, files.c.path).where(
 )
 LOADED_PATHS = select(files.c.path).where(_FEED, _PATHS, files.c.id.in_(_LOADED_IDS))
 KNOWN_PATHS = select(files.c.path, files.c.size, files.c.modified_ns).where(_FEED)
+WAITING_FOR_CONTENT = select(files.c.path).where(
+    _FEED, files.c.state == ArrivalState.QUARANTINED, files.c.reason == CHANGED_BEFORE_LOADING
+)
 IN_STATE = select(files).where(files.c.state.in_(bindparam("states", expanding=True))).order_by(files.c.id)
 OF_FEED_IN_STATE = IN_STATE.where(_FEED)
 LATEST = _OF_FEED.where(files.c.state.in_(LOADABLE)).order_by(files.c.id.desc()).limit(_MOST)

@@ -32,6 +32,12 @@ DATA = (ArrivalState.READY, ArrivalState.AWAY)
 """The part of it that has rows."""
 
 
+CHANGED_BEFORE_LOADING = (
+    "It was changed after it had settled, before it was loaded. `freshtide feeds accept` takes it as it is now."
+)
+"""Why a file is put aside whose registered content was in order."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
     """A part of a feed that came at once. `id` is its place in the order of arrival, 0 before it is registered."""
@@ -55,6 +61,11 @@ class Arrival:
     reason: str | None = None
     unpacked: int | None = None
     """Bytes of its rows once unpacked, roughly, as found on arrival."""
+
+    @property
+    def waits_for_its_content(self) -> bool:
+        """Whether nothing is wrong with it but that other content lies in its place."""
+        return self.state is ArrivalState.QUARANTINED and self.reason == CHANGED_BEFORE_LOADING
 
     @property
     def weight(self) -> int:

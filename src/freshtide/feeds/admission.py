@@ -124,10 +124,11 @@ def judge(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now
     if isinstance(found, VanishedFileError):
         return None
     known = ledger.by_paths(feed.name, [settled.path]).get(settled.path)
-    if known is not None and known.digest == found.sha256 and found.sha256:
+    is_unchanged = known is not None and known.digest == found.sha256 and bool(found.sha256)
+    if known is not None and is_unchanged and not known.waits_for_its_content:
         # Touched, put back as it was, or seen again after a restart: it is what it was.
         return _seen_again(known, settled)
-    if known is not None and _stays_as_it_was(known, ledger):
+    if known is not None and not is_unchanged and _stays_as_it_was(known, ledger):
         return _file(feed, settled, found, ArrivalState.REFUSED, now=now, reason=_changed_in_place(settled))
     return _judge_as_new(feed, settled, found, ledger, now)
 
@@ -139,7 +140,7 @@ def _seen_again(known: Arrival, settled: SettledFile) -> Arrival:
 
 def _stays_as_it_was(known: Arrival, ledger: Ledger) -> bool:
     """Whether new content under a known name would be at odds with what was registered, and loaded, before."""
-    is_put_aside = known.state is ArrivalState.QUARANTINED
+    is_put_aside = known.state is ArrivalState.QUARANTINED and not known.waits_for_its_content
     return not is_put_aside or bool(ledger.loaded_paths(known.feed, [known.position]))
 
 

@@ -8,7 +8,7 @@ here runs anything, and nothing reports to users: that is `runtime` and `observe
 
 from freshtide.runs.announcements import leftover_announcements, pending_announcements
 from freshtide.runs.beginning import beginning_of, reach_of, scheduler_from, uniform_of
-from freshtide.runs.integrity import CHANGED_BEFORE_LOADING, look_at, require_files, to_rebuild_from
+from freshtide.runs.integrity import look_at, require_files, to_rebuild_from
 from freshtide.runs.losses import Holding, Loss, LossFinder, holdings
 from freshtide.runs.patterns import FILES_LOOKED_AT, ArrivalPattern, arrival_pattern
 from freshtide.runs.places import Places
@@ -19,7 +19,6 @@ from freshtide.runs.traces import Reached, beginning_line, continuation_line, de
 from freshtide.runs.troubles import Trouble, read_trouble, write_trouble
 
 __all__ = [
-    "CHANGED_BEFORE_LOADING",
     "FILES_LOOKED_AT",
     "ArrivalPattern",
     "Difference",

@@ -6,14 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from freshtide.catalog import Catalog
-from freshtide.core.arrivals import Arrival, ArrivalState
+from freshtide.core.arrivals import CHANGED_BEFORE_LOADING, Arrival, ArrivalState
 from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.core.tables import Table
 from freshtide.world import Disk, sha256_of
 
-CHANGED_BEFORE_LOADING = (
-    "It was changed after it had settled, before it was loaded. `freshtide feeds accept` takes it as it is now."
-)
 _REASONS = {
     ArrivalState.AWAY: "Its tables wait for it and load it when it is back. `freshtide feeds skip` goes on without it.",
     ArrivalState.QUARANTINED: CHANGED_BEFORE_LOADING,

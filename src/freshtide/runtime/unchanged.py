@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from freshtide.core.arrivals import Arrival
+from freshtide.core.arrivals import CHANGED_BEFORE_LOADING, Arrival
 from freshtide.core.errors import FreshtideError
-from freshtide.runs import CHANGED_BEFORE_LOADING
 from freshtide.world import Disk, sha256_of
 
 # Clocks of file systems tick; a change may bear a time that is a little older than it is.

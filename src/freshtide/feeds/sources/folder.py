@@ -102,7 +102,11 @@ class WatchedFolder:
     def _news(self, settled: list[SettledFile]) -> list[SettledFile]:
         """Without what is known just so: all files of a folder come again when its mount was away for a moment."""
         known = self._ledger.by_paths(self.feed.name, [file.path for file in settled])
-        signatures = {path: (arrival.size, arrival.modified_ns) for path, arrival in known.items()}
+        signatures = {
+            path: (arrival.size, arrival.modified_ns)
+            for path, arrival in known.items()
+            if not arrival.waits_for_its_content
+        }
         return [file for file in settled if signatures.get(file.path) != (file.size, file.modified_ns)]
 
 
