@@ -72,6 +72,10 @@ class TableGraph(Mapping[str, Table]):
     def for_feed(self, feed: str) -> tuple[Table, ...]:
         return tuple(table for table in self._tables.values() if table.feed == feed)
 
+    def readers(self, feed: str) -> tuple[str, ...]:
+        """The names of the tables that load what a feed brings."""
+        return tuple(table.name for table in self.for_feed(feed))
+
     def is_update_stream(self, name: str) -> bool:
         """Whether rows of the table, or of one that it is made from, are superseded by newer ones of the same key."""
         return any(self[other].is_latest for other in (name, *self.ancestors(name)))

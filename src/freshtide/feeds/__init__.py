@@ -3,7 +3,8 @@
 A watcher finds the files of a feed and waits until each has settled. An inspection reads a settled file
 once: it hashes and checks it, counts its records and finds its timestamp. Admission gives the verdict, which
 the catalog keeps: ready to be loaded, a punctuation, a duplicate, refused for having changed in place, or
-quarantined with a reason. A FeedSet does all of it for the feeds of a project. Nothing in here reads a clock.
+quarantined with a reason. A FeedSet does all of it for the feeds of a project, and an Intake has the verdicts written
+down and tells the scheduler what there is to load. Nothing in here reads a clock but the one that it is handed.
 
 How a feed is written is read in `project/feeds`, and rows of files are read by Spark, in `spark/formats`.
 """
@@ -21,6 +22,7 @@ from freshtide.feeds.errors import (
 from freshtide.feeds.feedset import FeedSet
 from freshtide.feeds.globs import landing_folders
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
+from freshtide.feeds.intake import Intake
 from freshtide.feeds.quarantine import (
     CHANGED,
     accept_everywhere,
@@ -41,6 +43,7 @@ __all__ = [
     "FeedSet",
     "FolderWatcher",
     "Inspection",
+    "Intake",
     "Ledger",
     "NamePatternError",
     "NotQuarantinedError",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from freshtide.core.arrivals import Arrival
@@ -68,20 +68,18 @@ class FeedSet:
         for folder in self._folders.values():
             folder.stop()
 
+    @property
+    def folders(self) -> Iterable[WatchedFolder]:
+        """Those of the feeds: what takes long to read in one is read on another thread, and found by a later poll."""
+        return self._folders.values()
+
     def poll(self, now: float, *, steady: float | None = None) -> list[Arrival]:
-        """What has arrived in all feeds, in the order it is to count as having arrived in."""
-        return sorted((file for found in self.poll_each(now, steady=steady) for file in found), key=arrival_order)
+        """What has arrived in all feeds, in the order it is to count as having arrived in.
 
-    def poll_each(self, now: float, *, steady: float | None = None) -> Iterator[list[Arrival]]:
-        """The same, feed by feed, so that the first are loaded while the last are looked at.
-
-        What takes long to read is read on another thread and handed out by a later poll. `steady` is the same moment by
-        a clock that nobody sets.
+        `steady` is the same moment by a clock that nobody sets.
         """
-        for folder in self._folders.values():
-            found = folder.poll(now, steady=now if steady is None else steady)
-            if found:
-                yield found
+        steady = now if steady is None else steady
+        return sorted((file for folder in self.folders for file in folder.poll(now, steady=steady)), key=arrival_order)
 
     def acknowledge(self, arrivals: Iterable[Arrival]) -> None:
         """The ledger has these, wherever they came from."""

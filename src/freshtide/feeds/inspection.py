@@ -46,7 +46,16 @@ class Inspection:
 def inspect(feed: Feed, settled: SettledFile, disk: Disk | None = None) -> Inspection:
     """Read a settled file once. An UnreadableFileError says what is wrong with it, and carries its hash."""
     with _opened(settled, disk) as raw:
-        content, timestamp = _read_punctuation(raw) if settled.is_punctuation else _read_data(feed, settled, raw)
+        timestamp: float | None
+        if settled.is_punctuation:
+            content, timestamp = Content(rows=0, columns=None), _punctuation(raw)
+        else:
+            # The name comes first: a misnamed file is not worth parsing.
+            outside = _timestamp_outside(feed, settled)
+            wanted = Wanted(latest=outside is None, upto=_latest_allowed(feed, settled))
+            content = format_of(feed).read(feed, raw, wanted)
+            _require_text(content.columns or ())
+            timestamp = content.latest if outside is None else outside
         _require_present(feed, settled, timestamp)
         sha256, signature = raw.sha256(), raw.signature
     if signature != (settled.size, settled.modified_ns):
@@ -127,20 +136,15 @@ def _sha256_if_possible(raw: RawFile) -> str:
         return ""
 
 
-def _read_punctuation(raw: RawFile) -> tuple[Content, float | None]:
-    return Content(rows=0, columns=None), _punctuation(raw)
-
-
-def _read_data(feed: Feed, settled: SettledFile, raw: RawFile) -> tuple[Content, float | None]:
-    # The name comes first: a misnamed file is not worth parsing.
-    is_named = feed.folder.timestamp_from is TimestampFrom.NAME
-    named = name_pattern(feed.folder.name_pattern).timestamp(raw.name) if is_named else None
-    wanted = Wanted(latest=feed.folder.timestamp_from is TimestampFrom.CONTENT, upto=_latest_allowed(feed, settled))
-    content = format_of(feed).read(feed, raw, wanted)
-    _require_text(content.columns or ())
-    if feed.folder.timestamp_from is TimestampFrom.MODIFIED:
-        return content, seconds(settled.modified_ns // 1_000)
-    return content, named if is_named else content.latest
+def _timestamp_outside(feed: Feed, settled: SettledFile) -> float | None:
+    """The time stamp of a file by what can be told without opening it; None: its rows have to tell."""
+    match feed.folder.timestamp_from:
+        case TimestampFrom.NAME:
+            return name_pattern(feed.folder.name_pattern).timestamp(settled.path.rpartition("/")[2])
+        case TimestampFrom.MODIFIED:
+            return seconds(settled.modified_ns // 1_000)
+        case TimestampFrom.CONTENT:
+            return None
 
 
 def _require_text(names: Iterable[str]) -> None:

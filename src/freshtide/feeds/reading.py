@@ -6,8 +6,9 @@ import threading
 from collections.abc import Sequence
 
 from freshtide.core.feeds import Feed
-from freshtide.feeds.admission import Findings, examine
+from freshtide.feeds.admission import Findings
 from freshtide.feeds.errors import UnreadableFileError
+from freshtide.feeds.inspection import inspect
 from freshtide.feeds.watching import SettledFile
 from freshtide.world import Disk
 
@@ -25,7 +26,9 @@ def is_quick(files: Sequence[SettledFile]) -> bool:
 
 def read(disk: Disk, feed: Feed, file: SettledFile) -> Examined:
     try:
-        return file, examine(feed, file, disk)
+        return file, inspect(feed, file, disk)
+    except UnreadableFileError as error:
+        return file, error
     except Exception as error:  # a file that trips the inspection itself is kept aside, not tried for ever
         return file, UnreadableFileError(f"The file could not be inspected: {error!r}.")
 

@@ -68,7 +68,6 @@ def _is_run(project: Project) -> bool:
 
 def _handler_at_rest(project: Project, catalog: Catalog, at: float) -> RequestHandler:
     def register(files: list[Arrival]) -> None:
-        readers = {file.feed: tuple(table.name for table in project.graph.for_feed(file.feed)) for file in files}
-        catalog.arrivals.register_all([(file, readers[file.feed]) for file in files])
+        catalog.arrivals.register_all([(file, project.graph.readers(file.feed)) for file in files])
 
     return RequestHandler(project.feeds, project.graph, catalog, register=register, clock=lambda: at)

@@ -93,7 +93,7 @@ class RequestHandler:
             self._catalog.arrivals.set_state(file.id, file.state, file.reason)
         self._register(released_duplicates(self._feeds, self._catalog.arrivals, self._clock(), disk=self._disk))
         for file in skipped:
-            for unit in self._graph.units.of_all(table.name for table in self._graph.for_feed(file.feed)):
+            for unit in self._graph.units.of_all(self._graph.readers(file.feed)):
                 tables = [self._graph[table] for table in self._graph.units[unit]]
                 events += pending_announcements(unit, tables, self._catalog)
         return Answer(message=verdicts(skipped), events=tuple(events))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from freshtide.catalog import Catalog, Request
-from freshtide.core.arrivals import LOADABLE, Arrival, ArrivalState
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import SurroundingsError
-from freshtide.core.events import DataArrived, Event
+from freshtide.core.events import Event
 from freshtide.core.graph import TableGraph
-from freshtide.feeds import FeedSet
+from freshtide.feeds import FeedSet, Intake
 from freshtide.runs import pending_announcements
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.outages import OutageWatch
@@ -18,17 +17,14 @@ from freshtide.runtime.watching import Surroundings
 from freshtide.world import Clock, Mailbox, Task, Threads
 
 _ASK_EVERY = 0.25
-_REGISTER_AT_ONCE = 1_000
 _RELEASE_EVERY = 60.0
-# What is found first is announced soon, so that no track idles; later on fewer transactions count for more.
-_REGISTER_FIRST, _REGISTER_EVERY = 0.005, 0.02
 # Looking takes at most one part in so many of the time, unless that is less often than the project asks for.
 _PAUSE_PER_LOOK = 50
 _SHORTEST_PAUSE = 0.01
 
 
 class ArrivalWatcher:
-    """A thread that polls the feeds, registers what it finds and tells the engine."""
+    """A thread that has the feeds looked at, and looks after everything else that comes from outside."""
 
     def __init__(
         self,
@@ -58,10 +54,6 @@ class ArrivalWatcher:
         self._on_request = on_request
         self._outages = outages
         self._surroundings = surroundings
-        self._found: list[Arrival] = []
-        """What this look has found and is still to be registered. Until it is acknowledged, feeds bring it again."""
-        self._is_unsure = False
-        """Whether some of that may have been registered all the same, before the catalog's answer was lost."""
         self._absences = absences
         self._poll = poll
         self._clock = clock
@@ -71,6 +63,15 @@ class ArrivalWatcher:
         self._threads = threads
         self._stop = threads.flag()
         self._quiet = threads.flag()
+        self.intake = Intake(
+            feeds,
+            graph,
+            catalog.arrivals,
+            events=events,
+            clock=clock,
+            on_found=self._quiet.clear,
+            on_registered=outages.arrived,
+        )
         self._task: Task | None = None
         self.fault: BaseException | None = None
 
@@ -107,7 +108,6 @@ class ArrivalWatcher:
 
     def _wait_for_better_times(self, error: SurroundingsError) -> None:
         self._quiet.clear()
-        self._is_unsure = True
         self._surroundings.suspect(error)
         while not (self._surroundings.is_well or self._stop.is_set()):
             self._stop.wait(_ASK_EVERY)
@@ -115,23 +115,13 @@ class ArrivalWatcher:
     def _look(self) -> None:
         now, begun = self._clock.now(), self._clock.steady()
         asked = self._ask(begun) | self._go_on()
-        self._found = []
+        released: list[Arrival] = []
         if begun - self._released_at >= _RELEASE_EVERY:
-            self._found += self._released(now)
+            released = self._released(now)
             self._released_at = begun
-        self._register_found()
-        registered_at, interval = begun, _REGISTER_FIRST
-        for files in self._feeds.poll_each(now, steady=begun):
-            self._quiet.clear()
-            self._found += files
-            # The first are loaded while the last are still looked at, without a transaction for each.
-            if self._clock.steady() - registered_at > interval:
-                self._register_found()
-                registered_at, interval = self._clock.steady(), _REGISTER_EVERY
+        found = self.intake.look(now, steady=begun, released=released)
         self._tell_faults()
-        if self._found:
-            self._register_found()
-        elif registered_at == begun and not asked and not self._feeds.settling:
+        if not found and not asked and not self._feeds.settling:
             self._quiet.set()
         # After what was found has been registered: a file that ends a silence at the last moment is in time.
         self._outages.look(now)
@@ -164,42 +154,3 @@ class ArrivalWatcher:
                 self._on_request(request)
             self._last_request = request.id
         return bool(requests)
-
-    def _register_found(self) -> None:
-        """Not too many at once: nobody else can write into the catalog meanwhile, and the first can be loaded."""
-        while self._found:
-            some = self._found[:_REGISTER_AT_ONCE]
-            there = self._registered_before(some) if self._is_unsure else []
-            self._announce(there)
-            paths = {(file.feed, file.position) for file in there}
-            self.register([file for file in some if (file.feed, file.position) not in paths])
-            self._feeds.acknowledge(some)
-            del self._found[: len(some)]
-        self._is_unsure = False
-
-    def _registered_before(self, found: list[Arrival]) -> list[Arrival]:
-        """Those that the catalog has, as it has them."""
-        there = []
-        for feed in {file.feed for file in found}:
-            sought = {file.position: file for file in found if file.feed == feed}
-            known = self._catalog.arrivals.by_paths(feed, list(sought))
-            there += [file for path, file in known.items() if replace(file, id=0) == replace(sought[path], id=0)]
-        return there
-
-    def register(self, found: list[Arrival]) -> None:
-        """Write arrivals into the catalog, then announce those that can be loaded and are news."""
-        readers = {file.feed: self._readers(file.feed) for file in found}
-        registered = self._catalog.arrivals.register_all([(file, readers[file.feed]) for file in found])
-        known = {file.id for file in found}
-        self._announce([file for file in registered if file.id not in known or file.state is ArrivalState.REFUSED])
-
-    def _announce(self, registered: list[Arrival]) -> None:
-        for file in registered:
-            if file.state in LOADABLE:
-                timestamp = self._catalog.arrivals.announced(file.timestamp, file.feed)
-                for unit in self._graph.units.of_all(self._readers(file.feed)):
-                    self._events.put(DataArrived(table=unit, timestamp=timestamp))
-        self._outages.arrived(registered)
-
-    def _readers(self, feed: str) -> tuple[str, ...]:
-        return tuple(table.name for table in self._graph.for_feed(feed))

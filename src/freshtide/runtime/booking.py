@@ -129,4 +129,4 @@ class _Booking:
             timestamp=file.timestamp,
             rows=file.rows,
         )
-        return self.catalog.arrivals.register(remembered, [table.name for table in self.graph.for_feed(feed)]).id
+        return self.catalog.arrivals.register(remembered, self.graph.readers(feed)).id

@@ -122,7 +122,7 @@ class Engine:
             threads=threads,
         )
         self._requests = RequestHandler(
-            feeds, graph, catalog, register=self._arrivals.register, clock=clock.now, disk=disk
+            feeds, graph, catalog, register=self._arrivals.intake.register, clock=clock.now, disk=disk
         )
         self._backfills = Backfills(graph, catalog.requests, self._owed)
         self._timers: list[float] = []

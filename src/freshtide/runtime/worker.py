@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -106,7 +106,8 @@ class UpdateWorker:
             update = self._catalog.updates.start(self._row(command, booked, started))
             caught_up = self.catch_up(table, booked)
             try:
-                done = self._watched(table, command, scans)
+                with self._suspects.room(table.name), self._with_an_eye_on_spark(table):
+                    done = self._update(table, command, scans)
             except AwaitedTableError as error:
                 took = self._clock.steady() - began
                 return self._wait(command, error, update=update, at=started + took, took=took)
@@ -173,20 +174,20 @@ class UpdateWorker:
                 self._surroundings.insist(lambda: self._catalog.updates.fail(update, at=at, error=failed.reason))
                 self._surroundings.insist(lambda: self._catalog.tables.count_failure(failed.table))
 
-    def _watched(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> _Done:
-        """The update, with an eye on what it does to Spark."""
-        with self._suspects.room(table.name):
-            try:
-                return self._update(table, command, scans)
-            except SparkEndedError as error:
-                self._surroundings.suspect(error)
-                guilt = self._suspects.ended_spark(table.name)
-                if guilt is None:
-                    raise
-                if guilt.file is None:
-                    raise EndsSparkError(table.name) from None
-                self._put_aside(guilt.file, _ENDS_SPARK)
+    @contextmanager
+    def _with_an_eye_on_spark(self, table: Table) -> Iterator[None]:
+        """Where an update ends Spark's process time and again, the file that does it is put aside."""
+        try:
+            yield
+        except SparkEndedError as error:
+            self._surroundings.suspect(error)
+            guilt = self._suspects.ended_spark(table.name)
+            if guilt is None:
                 raise
+            if guilt.file is None:
+                raise EndsSparkError(table.name) from None
+            self._put_aside(guilt.file, _ENDS_SPARK)
+            raise
 
     def _put_aside(self, file: Arrival, reason: str) -> None:
         self._surroundings.insist(lambda: self._catalog.arrivals.set_state(file.id, ArrivalState.QUARANTINED, reason))

@@ -125,7 +125,7 @@ class BaseTableLoader:
         unchanged = self._reader.watch([item.arrival for item in plan.items])
         with reading(plan.items, lambda item: self._reader.read([item]).read_through(), known_good=known_good):
             if self._flow is None:
-                yield self._loaded(plan, record, unchanged)
+                yield self._loaded(plan, record, unchanged, self._results)
             elif plan.items or current is None or rebuild:
                 with self._loaded_through(self._flow, plan, record, unchanged) as flowed:
                     yield flowed
@@ -134,23 +134,20 @@ class BaseTableLoader:
                 nothing = Written(files=(), schema=current.schema)
                 yield self._update(plan, record, nothing, _Sides(counts=Counts()))
 
-    def _loaded(self, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged) -> Prepared:
+    def _loaded(self, plan: LoadPlan, record: UpdateRecord, unchanged: Unchanged, results: Results) -> Prepared:
+        """Where a value is met that no table can hold, once more without such."""
+        good: _Good | None = None
         try:
-            good, sides = self._all_rows(plan, record.number, self._results)
+            good = self._good_rows(plan, record.number, results, judge=_are_held_apart(plan.items))
+            sides = self._side_rows(plan, record.number, good.tally, results)
         except UnstorableError:
-            if not self._results.can_be_told_apart:
+            if good is not None:
+                self._main.discard(good.written.files)
+            if results.only_storable or not results.can_be_told_apart:
                 raise
-            good, sides = self._all_rows(plan, record.number, replace(self._results, only_storable=True))
+            return self._loaded(plan, record, unchanged, replace(results, only_storable=True))
         unchanged()
         return self._update(plan, record, good.written, self._accounted(sides, good.written.rows))
-
-    def _all_rows(self, plan: LoadPlan, number: int, results: Results) -> tuple[_Good, _Sides]:
-        good = self._good_rows(plan, number, results)
-        try:
-            return good, self._side_rows(plan, number, good.tally, results)
-        except UnstorableError:
-            self._main.discard(good.written.files)
-            raise
 
     @contextmanager
     def _loaded_through(
@@ -189,21 +186,13 @@ class BaseTableLoader:
         batch = self._reader.read(items, with_files=False)
         return batch, confirmed(None, items, batch.tally)
 
-    def _good_rows(self, plan: LoadPlan, number: int, results: Results) -> _Good:
+    def _good_rows(self, plan: LoadPlan, number: int, results: Results, *, judge: bool) -> _Good:
         """Write what goes into the table.
 
         Hardly a file has rows that are late or of the future. Where all files are held to the same limit of lateness,
         the rows are read without looking for any; if then one turns out to be such by the bounds of what was read, they
         are read once more.
         """
-        judge = _are_held_apart(plan.items)
-        good = self._write_good(plan, number, results, judge=judge)
-        if judge or not in_question(self._feed, plan.items, good.tally):
-            return good
-        self._main.discard(good.written.files)
-        return self._write_good(plan, number, results, judge=True)
-
-    def _write_good(self, plan: LoadPlan, number: int, results: Results, *, judge: bool) -> _Good:
         batch = self._reader.read(
             plan.items,
             judge=judge,
@@ -213,10 +202,15 @@ class BaseTableLoader:
         )
         if batch.lines is not None:
             written = self._write(results.of(batch.good()), self._main, number, plan)
-            return _Good(written=written, tally=self._tally_of_lines(batch, batch.lines, written))
-        watched, watch = batch.watched()
-        written = self._write(results.of(watched.good()), self._main, number, plan)
-        return _Good(written=written, tally=confirmed(watch.tally, plan.items, batch.tally))
+            tally = self._tally_of_lines(batch, batch.lines, written)
+        else:
+            watched, watch = batch.watched()
+            written = self._write(results.of(watched.good()), self._main, number, plan)
+            tally = confirmed(watch.tally, plan.items, batch.tally)
+        if judge or not in_question(self._feed, plan.items, tally):
+            return _Good(written=written, tally=tally)
+        self._main.discard(written.files)
+        return self._good_rows(plan, number, results, judge=True)
 
     def _tally_of_lines(self, batch: Batch, lines: int, written: Written) -> Tally:
         """Of each line a row was made. Where the query leaves none out and all have been written, all were good."""

@@ -48,15 +48,9 @@ def write_result(
 
     Rows stamped from `opens_at` on go to files of their own: the next update replaces just these.
     """
-    if not large:
-        return _write_small(frame, table, number, partition_by, opens_at)
-    with compiled_plans(frame.sparkSession):
-        return _write_large(frame, table, number, partition_by, opens_at)
-
-
-def _write_small(
-    frame: DataFrame, table: StoredTable, number: int, partition_by: tuple[str, ...], opens_at: int | None
-) -> Written:
+    if large:
+        with compiled_plans(frame.sparkSession):
+            return _write_large(frame, table, number, partition_by, opens_at)
     rows = collected(frame)
     parts = [rows] if opens_at is None else _split(rows, table.time_column, opens_at)
     files = [file for part in parts for file in table.write(part, number=number, partition_by=partition_by)]

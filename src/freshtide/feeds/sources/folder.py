@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.errors import Problem, SurroundingsError
@@ -61,43 +62,48 @@ class WatchedFolder:
         poll: it promises about what arrives after it, and data that lay there beside it must not be taken for late.
         """
         if not self._given:
-            try:
-                self._given = {arrival.position: arrival for arrival in self._arrived(now, steady)}
-                self._fault = None
-            except SurroundingsError:
-                raise  # The ledger cannot be asked, which is no feed's fault: what was read waits.
-            except Exception as error:  # one bad feed must not stop the others: its files wait, it is reported
-                self._fault = Problem(
-                    message=f"Feed '{self.feed.name}' could not be polled: {error!r}.", origin=self.feed.origin
-                )
+            with self._told():
+                self._read(now, steady)
+                # The oldest of equal files is the original, the others are its duplicates.
+                examined = sorted(self._waiting.values(), key=lambda pair: (_timestamp(pair[1]), pair[0].path))
+                batch = _Batch(self._ledger, self.feed, examined)
+                for settled, found in examined:
+                    batch.add(judge(self.feed, settled, found, batch, now))
+                self._waiting.clear()
+                self._given = {arrival.position: arrival for arrival in batch.arrivals}
         return sorted(self._given.values(), key=arrival_order)
 
-    def _arrived(self, now: float, steady: float) -> list[Arrival]:
-        for settled, found in self._read(now, steady):
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """One bad feed must not stop the others: its files wait, and it is reported."""
+        try:
+            yield
+            self._fault = None
+        except SurroundingsError:
+            raise  # The ledger cannot be asked, which is no feed's fault: what was read waits.
+        except Exception as error:
+            message = f"Feed '{self.feed.name}' could not be polled: {error!r}."
+            self._fault = Problem(message=message, origin=self.feed.origin)
+
+    def _read(self, now: float, steady: float) -> None:
+        """Read what has settled: at once, or on a thread of its own where that takes long."""
+        if self._reading is None:
+            settled = self._watcher.poll(now, steady=steady)
+            if is_quick(settled):
+                self._keep([read(self._disk, self.feed, file) for file in settled], steady)
+                return
+            self._reading = Reading(self._disk, self.feed, self._news(settled), self._room)
+        if self._reading.found is not None:
+            self._keep(self._reading.found, steady)
+            self._reading = None
+
+    def _keep(self, examined: list[Examined], steady: float) -> None:
+        for settled, found in examined:
             if isinstance(found, VanishedFileError):
                 fault = found.message if isinstance(found, UnreachableFileError) else None
                 self._watcher.again(settled.path, steady, fault=fault)
             else:
                 self._waiting[settled.path] = settled, found
-        # The oldest of equal files is the original, the others are its duplicates.
-        examined = sorted(self._waiting.values(), key=lambda pair: (_timestamp(pair[1]), pair[0].path))
-        batch = _Batch(self._ledger, self.feed, examined)
-        for settled, found in examined:
-            batch.add(judge(self.feed, settled, found, batch, now))
-        self._waiting.clear()
-        return batch.arrivals
-
-    def _read(self, now: float, steady: float) -> list[Examined]:
-        if self._reading is None:
-            settled = self._watcher.poll(now, steady=steady)
-            if is_quick(settled):
-                return [read(self._disk, self.feed, file) for file in settled]
-            self._reading = Reading(self._disk, self.feed, self._news(settled), self._room)
-        found = self._reading.found
-        if found is None:
-            return []
-        self._reading = None
-        return found
 
     def _news(self, settled: list[SettledFile]) -> list[SettledFile]:
         """Without what is known just so: all files of a folder come again when its mount was away for a moment."""
