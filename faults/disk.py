@@ -265,6 +265,9 @@ class SimulatedDisk:
         self.meet("link_target", os.fspath(path))
         return None  # There are no links but hard ones.
 
+    def resolved(self, path: StrPath) -> str:
+        return os.fspath(path)  # There are no links here.
+
     def room(self, folder: StrPath) -> Room:
         self._node("room", folder)
         return _ROOM._replace(free=self.free)

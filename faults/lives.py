@@ -13,8 +13,7 @@ from faults.machines import Machine
 from faults.tables import project
 from faults.turns import Process, TurnClock, Turns, TurnThreads
 from freshtide.runs import Places
-from freshtide.runtime.parts import RunParts
-from freshtide.runtime.stores import open_store
+from freshtide.runtime.parts import RunParts, open_store
 from freshtide.storage import Store
 from freshtide.world import Flag
 

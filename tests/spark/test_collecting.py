@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freshtide.spark import SparkSession
-from freshtide.spark.collecting import collected
+from freshtide.spark.jvm import collected
 
 VALUES = """
     1L AS whole, CAST(2 AS TINYINT) AS small, 1.5D AS real, CAST(1.25 AS DECIMAL(20, 3)) AS exact, true AS yes,

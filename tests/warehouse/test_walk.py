@@ -62,7 +62,7 @@ class Footsteps:
 
     def __exit__(self, *_error: object) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # None ends it, whatever the stub says
+        threading.setprofile(None)
 
     def _note(self, frame: FrameType, event: str, _arg: object) -> None:
         if event == "call" and frame.f_code in self._codes:

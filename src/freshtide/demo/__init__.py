@@ -9,7 +9,6 @@ It is there to be looked at: nothing but its command knows of it, and nothing th
 """
 
 from freshtide.demo.creation import DemoError, create_demo
-from freshtide.demo.generator import Generator
-from freshtide.demo.live import feed_live
+from freshtide.demo.generator import Generator, feed_live
 
 __all__ = ["DemoError", "Generator", "create_demo", "feed_live"]

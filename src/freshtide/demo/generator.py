@@ -1,15 +1,19 @@
-"""The network at work: files that appear in the landing folders as time passes."""
+"""The network at work: files that appear in the landing folders as time passes, real or not."""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from freshtide.demo.network import Network
 from freshtide.demo.spans import Span, millis
 from freshtide.demo.streams import STREAMS, Stream
+
+_EVERY = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,3 +76,21 @@ def _put(path: Path, content: bytes, *, modified: int) -> None:
     nanoseconds = modified * 1_000_000
     os.utime(unfinished, ns=(nanoseconds, nanoseconds))
     unfinished.rename(path)
+
+
+class Clock(Protocol):
+    def now(self) -> float: ...
+
+
+def feed_live(generator: Generator, clock: Clock, stop: threading.Event) -> threading.Thread:
+    """Write files as they fall due, on a thread of their own, until stopped; the thread, to join."""
+
+    def run() -> None:
+        generator.write_until(clock.now())
+        while not stop.wait(_EVERY):
+            generator.write_until(clock.now())
+
+    # A daemon: a demo that fails elsewhere must not be kept alive by its data.
+    thread = threading.Thread(target=run, name="demo-feeds", daemon=True)
+    thread.start()
+    return thread

@@ -17,9 +17,8 @@ from freshtide.feeds.errors import (
     VanishedFileError,
 )
 from freshtide.feeds.formats import format_of
-from freshtide.feeds.globs import is_punctuation
+from freshtide.feeds.globs import OwnFolders, is_punctuation
 from freshtide.feeds.inspection import Inspection, inspect
-from freshtide.feeds.links import OwnFolders
 from freshtide.feeds.watching import SettledFile
 from freshtide.world import Disk, OsDisk
 
@@ -100,7 +99,7 @@ def _as_it_lies(feed: Feed, path: str, disk: Disk, now: float) -> SettledFile:
     except FileNotFoundError:
         raise VanishedFileError(f"{path} is no longer there.", way_out="Put it back, then retry.") from None
     target = None if feed.folder.follow_links else disk.link_target(path)
-    if target is not None and target not in OwnFolders([str(PurePath(path).parent)]):
+    if target is not None and target not in OwnFolders(disk, [str(PurePath(path).parent)]):
         raise UnreadableFileError(f"{path} is a link that leads out of its folder, to {target}: it is not followed.")
     return SettledFile(
         path=path,

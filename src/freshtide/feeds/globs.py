@@ -17,6 +17,7 @@ from pathlib import Path
 
 from freshtide.core.feeds import Feed
 from freshtide.feeds.formats import format_of
+from freshtide.world import Disk
 
 _TEMPORARY = re.compile(r"[._].*|.*\.(?:tmp|part|partial|crdownload|filepart)", re.DOTALL)
 _WILDCARD = re.compile(r"[*?\[]")
@@ -185,3 +186,18 @@ def _through(glob: Glob, index: int) -> Iterable[Place]:
     while glob.parts[index].pattern is None:
         index += 1
         yield Place(glob, index)
+
+
+class OwnFolders:
+    """The folders that a feed's globs begin at. They may lie behind links themselves, such as mount points.
+
+    Whoever may write into a landing folder must not read the rest of the machine through links in it.
+    """
+
+    def __init__(self, disk: Disk, bases: Iterable[str]) -> None:
+        self._disk = disk
+        self._bases = tuple(dict.fromkeys(bases))
+
+    def __contains__(self, target: str) -> bool:
+        """Whether a path without links in it lies in one of the folders, wherever these are by now."""
+        return any(f"{target}/".startswith(f"{self._disk.resolved(base).rstrip('/')}/") for base in self._bases)

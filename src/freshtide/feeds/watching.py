@@ -14,8 +14,7 @@ from pathlib import Path
 
 from freshtide.core.errors import Problem
 from freshtide.core.feeds import Feed
-from freshtide.feeds.globs import Places, Role, below, feed_globs, role_of, start
-from freshtide.feeds.links import OwnFolders
+from freshtide.feeds.globs import OwnFolders, Places, Role, below, feed_globs, role_of, start
 from freshtide.feeds.settling import Look, Markers, Signature, has_settled
 from freshtide.world import Disk, OsDisk
 
@@ -100,7 +99,7 @@ class FolderWatcher:
         self._to_sweep: list[str] = []
         self._swept = 0
         globs = feed_globs(feed, project_root)
-        self._own = OwnFolders(glob.base for glob in globs)
+        self._own = OwnFolders(self._disk, (glob.base for glob in globs))
         for glob in globs:
             self._enter(glob.base, start(glob), is_base=True)
 

@@ -12,8 +12,10 @@ from freshtide.core.errors import UsageError
 from freshtide.runs.beginning import scheduler_from
 from freshtide.runs.traces import Continuation, TracedDecision, TraceLine, read_line, written_commands
 from freshtide.scheduling import Beginning, Scheduler, TableView
+from freshtide.world import Disk, OsDisk
 
 _BEGINS = b'{"begins":'
+_AT_ONCE = 1_000_000
 
 
 class TraceError(UsageError):
@@ -51,11 +53,11 @@ class _Place:
         return f"{self.file}:{self.line}"
 
 
-def replay_trace(path: Path) -> Replay:
+def replay_trace(path: Path, *, disk: Disk | None = None) -> Replay:
     """Replay a trace file, from the beginning of its first run on, even if that is in a file before it."""
     player: _Player | None = None
     runs = decisions = skipped = 0
-    for place, said in _lines(path):
+    for place, said in _lines(disk or OsDisk(), path):
         if isinstance(said, Beginning):
             player = _Player(said)
             runs += 1
@@ -75,12 +77,12 @@ def replay_trace(path: Path) -> Replay:
     return Replay(runs=runs, decisions=decisions, skipped=skipped)
 
 
-def traced_look(path: Path, table: str) -> TableView | None:
+def traced_look(path: Path, table: str, *, disk: Disk | None = None) -> TableView | None:
     """How a table stood with the scheduler after the last decision of the last run in a trace file.
 
     None where that cannot be told: there is no such trace, or the run began in a file before this one.
     """
-    beginning, *others = _last_run(path) or [""]
+    beginning, *others = _last_run(disk or OsDisk(), path) or [""]
     try:
         begun = _read(beginning, _Place(path, 1))
         if not isinstance(begun, Beginning) or all(known.name != table for known in begun.tables):
@@ -95,9 +97,9 @@ def traced_look(path: Path, table: str) -> TableView | None:
     return player.scheduler.look(table)
 
 
-def last_beginning(path: Path) -> Beginning | None:
+def last_beginning(path: Path, *, disk: Disk | None = None) -> Beginning | None:
     """What the last run in a trace file started from; None if that is not in this file."""
-    lines = _last_run(path)
+    lines = _last_run(disk or OsDisk(), path)
     try:
         begun = _read(lines[0], _Place(path, 1)) if lines else None
     except TraceError:
@@ -105,10 +107,10 @@ def last_beginning(path: Path) -> Beginning | None:
     return begun if isinstance(begun, Beginning) else None
 
 
-def _last_run(path: Path) -> list[str]:
+def _last_run(disk: Disk, path: Path) -> list[str]:
     """The whole lines of the last run that begins in a file."""
     try:
-        text = path.read_bytes()
+        text = disk.read(path)
     except OSError:
         return []
     # Within a line quotes are escaped, so that nothing else looks like this.
@@ -138,42 +140,48 @@ class _Player:
         return self._reached.get((table, cut), cut)
 
 
-def _lines(path: Path) -> Iterator[tuple[_Place, TraceLine]]:
+def _lines(disk: Disk, path: Path) -> Iterator[tuple[_Place, TraceLine]]:
     """The lines of a trace in order, those of the files that it continues first."""
-    for file in _chain(path):
-        for place, text in _texts(file):
+    for file in _chain(disk, path):
+        for place, text in _texts(disk, file):
             said = _read(text, place)
             if not isinstance(said, Continuation):
                 yield place, said
 
 
-def _chain(path: Path) -> list[Path]:
+def _chain(disk: Disk, path: Path) -> list[Path]:
     """The file and those that it goes on from, oldest first, as far as they are still there."""
     chain = [path]
     while True:
-        first = next(_texts(chain[0]), None)
+        first = next(_texts(disk, chain[0]), None)
         if first is None:
             return chain
         said = _read(first[1], first[0])
         if not isinstance(said, Continuation):
             return chain
         before = chain[0].with_name(said.predecessor)
-        if not before.exists() or before in chain:
+        if not disk.exists(before) or before in chain:
             return chain
         chain.insert(0, before)
 
 
-def _texts(path: Path) -> Iterator[tuple[_Place, str]]:
+def _texts(disk: Disk, path: Path) -> Iterator[tuple[_Place, str]]:
     """The whole lines of a file; one that has no end yet is still being written."""
     try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.endswith("\n"):
-                    yield _Place(path, number), line
+        for number, line in enumerate(_whole_lines(disk, path), start=1):
+            yield _Place(path, number), line.decode("utf-8")
     except FileNotFoundError as error:
         raise TraceError(f"There is no trace {path}.", way_out="`freshtide run` writes one.") from error
     except (OSError, UnicodeDecodeError) as error:
         raise TraceError(f"{path} cannot be read: {error}.") from error
+
+
+def _whole_lines(disk: Disk, path: Path) -> Iterator[bytes]:
+    rest = b""
+    with disk.open(path) as file:
+        while read := file.read(_AT_ONCE):
+            *whole, rest = (rest + read).split(b"\n")
+            yield from whole
 
 
 def _read(text: str, place: _Place) -> TraceLine:

@@ -7,11 +7,11 @@ What to update is decided in `scheduling`, rows are computed in `spark` and comm
 together, with threads and clocks.
 """
 
-from freshtide.runtime.composition import Workbench
+from freshtide.runtime.composition import Workbench, loading_flows
 from freshtide.runtime.engine import Engine, EngineReport
 from freshtide.runtime.logs import logging_to
 from freshtide.runtime.outages import OutageListener
-from freshtide.runtime.stores import loading_flows, open_store
+from freshtide.runtime.parts import open_store
 
 __all__ = [
     "Engine",

@@ -20,13 +20,13 @@ from freshtide.runs import Places
 from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine
 from freshtide.runtime.gained import gained_columns
-from freshtide.runtime.parts import RunParts
-from freshtide.runtime.stores import loading_flows, open_store
+from freshtide.runtime.parts import RunParts, open_store
 from freshtide.runtime.unchanged import watched
 from freshtide.runtime.watching import Check
 from freshtide.spark import (
     Audit,
     Listeners,
+    LoadingFlows,
     QueueMaker,
     SparkComputer,
     SparkFailedError,
@@ -38,6 +38,7 @@ from freshtide.spark import (
     resolve_columns,
     start_session,
 )
+from freshtide.storage import Store
 from freshtide.world import Disk, FileLock, OsDisk, SystemClock, SystemThreads
 
 _PRUNE_EVERY = 3_600.0
@@ -196,3 +197,13 @@ def _require_writable(disk: Disk, *folders: Path) -> None:
                 f"{folder} cannot be written: {error.strerror or error}.",
                 way_out="Let the user that runs Freshtide write there; `storage` in freshtide.yml can move the tables.",
             ) from error
+
+
+def loading_flows(project: Project, store: Store) -> LoadingFlows:
+    return LoadingFlows(
+        flows=project.flows,
+        store=store,
+        root=project.root,
+        scratch=Places(project).flows,
+        policy=project.settings.flow_policy,
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from freshtide.catalog import Catalog, RunLease
 from freshtide.core.cuts import Cuts
-from freshtide.core.errors import LeaseLostError
+from freshtide.core.errors import FreshtideError, LeaseLostError
 from freshtide.core.events import Event
 from freshtide.feeds import FeedSet
 from freshtide.planning import require_tracks
@@ -23,13 +23,12 @@ from freshtide.runtime.execution import Computer, Executor
 from freshtide.runtime.mending import mending_of
 from freshtide.runtime.news import News
 from freshtide.runtime.recovery import reconcile, revised_views
-from freshtide.runtime.regularly import regularly
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.watching import Check, SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.scheduling import RetryPolicy
-from freshtide.storage import Store, Tidying, finish_interrupted
+from freshtide.storage import DeltaLogs, Store, Tidying, finish_interrupted
 from freshtide.world import Clock, Disk, Mailbox, Processes, ProcessLock, SystemProcesses, Threads, names_in
 
 _PRUNE_EVERY = 3_600.0
@@ -175,6 +174,13 @@ class RunParts:
         )
 
 
+def open_store(project: Project, disk: Disk | None = None, logs: DeltaLogs | None = None) -> Store:
+    """The tables; each with its time column, even where a flow is the first to ask for it."""
+    columns = {table.name: table.time_column for table in project.graph.values()}
+    late = {f"{table.name}__late": table.time_column for table in project.graph.values() if table.is_base}
+    return Store(Places(project).tables, time_columns={**columns, **late}, disk=disk, logs=logs)
+
+
 def unpaced(project: Project) -> Project:
     """The same project without reservations: what is there is updated by its deadlines, as soon as a track is idle."""
     policy = project.settings.policy
@@ -182,3 +188,23 @@ def unpaced(project: Project) -> Project:
         return project
     unreserved = replace(policy, adaptive=None, ordering="edf")
     return replace(project, settings=replace(project.settings, policy=unreserved))
+
+
+@contextmanager
+def regularly(do: Callable[[], None], *, every: float, threads: Threads) -> Iterator[None]:
+    """Do something each so many seconds while the block lasts. What fails is tried again the next time."""
+    stop = threads.flag()
+
+    def go_on() -> None:
+        while not stop.wait(every):
+            try:
+                do()
+            except FreshtideError:
+                continue  # Whatever it is, the run meets it too, and tells.
+
+    task = threads.spawn(go_on, name="regularly")
+    try:
+        yield
+    finally:
+        stop.set()
+        task.join()

@@ -21,6 +21,7 @@ from freshtide.scheduling.allocations import (
 )
 from freshtide.scheduling.beginnings import Beginning, Reach
 from freshtide.scheduling.candidates import Candidate
+from freshtide.scheduling.conditions import RetryPolicy
 from freshtide.scheduling.inheritance import (
     Inheritance,
     MaxInheritance,
@@ -28,12 +29,10 @@ from freshtide.scheduling.inheritance import (
     NoInheritance,
     SumInheritance,
 )
-from freshtide.scheduling.named import GROUP_AND_RUN, PRP, adaptive_policy
 from freshtide.scheduling.onlooker import Onlooker, Prospect
 from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Ordering
-from freshtide.scheduling.policy import ALLOCATIONS, INHERITANCES, Policy
+from freshtide.scheduling.policy import ALLOCATIONS, GROUP_AND_RUN, INHERITANCES, PRP, Policy, adaptive_policy
 from freshtide.scheduling.reasons import TableView
-from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduled import ASSUMED_PERIOD, ScheduledTable
 from freshtide.scheduling.scheduler import Scheduler
 

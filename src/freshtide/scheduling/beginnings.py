@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from freshtide.scheduling.conditions import RetryPolicy
 from freshtide.scheduling.overview import Overview
 from freshtide.scheduling.policy import Policy
-from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduled import ScheduledTable
 
 SchedulerT = TypeVar("SchedulerT", bound=Overview)

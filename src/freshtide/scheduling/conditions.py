@@ -1,4 +1,4 @@
-"""How a table stands: how fresh it is, whether it takes part, and where its update runs."""
+"""How a table stands: how fresh it is, whether it takes part, where its update runs, and when it is tried again."""
 
 from __future__ import annotations
 
@@ -41,3 +41,18 @@ class Condition:
     def change(self, status: TableStatus, retry_at: float | None) -> None:
         self.status, self.retry_at = status, retry_at
         self.able = status is TableStatus.ACTIVE and retry_at is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Waits `backoff` seconds after the first failure and twice as long after each further one."""
+
+    attempts: int = 4
+    backoff: float = 1.0
+    longest: float = 60.0
+
+    def wait_after(self, failures: int) -> float | None:
+        """Seconds to wait after so many failures in a row; None to give up."""
+        if failures >= self.attempts:
+            return None
+        return min(self.longest, self.backoff * 2.0 ** (failures - 1))

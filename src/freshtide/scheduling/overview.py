@@ -9,6 +9,7 @@ from freshtide.guarantees import Breach
 from freshtide.scheduling.adaptive import Adaptation
 from freshtide.scheduling.allocations import Partition, Shortage
 from freshtide.scheduling.candidates import Candidate
+from freshtide.scheduling.conditions import RetryPolicy
 from freshtide.scheduling.dispatch import Dispatcher
 from freshtide.scheduling.expectations import Expectations
 from freshtide.scheduling.invariants import Invariants
@@ -16,7 +17,6 @@ from freshtide.scheduling.linking import linked_tables
 from freshtide.scheduling.orderings import ORDERINGS, ReservedDeadline
 from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.reasons import TableView, copy_of, view_of
-from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduled import ScheduledTable
 from freshtide.scheduling.situation import Situation
 

@@ -1,4 +1,4 @@
-"""How to schedule, as plain data: it goes into traces and comes from project files and scenarios."""
+"""How to schedule, as plain data: it goes into traces and comes from project files, scenarios and papers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from freshtide.scheduling.inheritance import (
     NoInheritance,
     SumInheritance,
 )
-from freshtide.scheduling.orderings import BATCHING, ORDERINGS
+from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Myopic, ShortestPeriod
 
 ALLOCATIONS: dict[str, type[GlobalAllocation] | type[EdfPartitioned] | type[Proportional] | type[GroupAndRun]] = {
     allocation.name: allocation for allocation in (GlobalAllocation, EdfPartitioned, Proportional, GroupAndRun)
@@ -50,3 +50,24 @@ class Policy:
             raise ValueError(f"Chopping is at least 1 period, not {self.chopping:g}.")
         if self.ordering in BATCHING:
             object.__setattr__(self, "chopping", None)
+
+
+PRP = Policy(
+    ordering=ShortestPeriod.name,
+    allocation=Proportional(measure="period", k=2.0),
+    inheritance=NoInheritance(),
+    chopping=None,
+)
+"""What Leontyev et al. 2010, section VII, compare their scheduler with: short periods first, clusters by period within
+a factor of 2, promotion wherever a track is idle, all that is pending in one update."""
+
+
+GROUP_AND_RUN = Policy(ordering=Myopic.name, allocation=GroupAndRun(), inheritance=NoInheritance())
+"""The whole algorithm of Bateni et al. 2009, figure 2."""
+
+
+def adaptive_policy(adaptive: Adaptive | None = None) -> Policy:
+    """The scheduler of Leontyev et al. 2010: all tracks for all, nobody inherits, one file or period at a time."""
+    return Policy(
+        allocation=GlobalAllocation(), inheritance=NoInheritance(), chopping=1.0, adaptive=adaptive or Adaptive()
+    )

@@ -8,11 +8,11 @@ from typing import Final
 from freshtide.core.commands import Command, StartUpdate
 from freshtide.core.events import Event
 from freshtide.scheduling.allocations import lowest
+from freshtide.scheduling.conditions import RetryPolicy
 from freshtide.scheduling.known import KnownTable
 from freshtide.scheduling.overview import Overview
 from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.reasons import decision_for
-from freshtide.scheduling.retries import RetryPolicy
 from freshtide.scheduling.scheduled import ScheduledTable
 
 # So many of the best that wait can go before the best one, for the sake of an update that is expected.

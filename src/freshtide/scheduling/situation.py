@@ -19,11 +19,10 @@ from freshtide.core.events import (
 )
 from freshtide.core.staleness import trailing_edge
 from freshtide.scheduling.adaptive import Adaptation
-from freshtide.scheduling.conditions import NOT_RUNNING, TableStatus
+from freshtide.scheduling.conditions import NOT_RUNNING, RetryPolicy, TableStatus
 from freshtide.scheduling.dispatch import Dispatcher
 from freshtide.scheduling.expectations import Expectations
 from freshtide.scheduling.known import KnownTable
-from freshtide.scheduling.retries import RetryPolicy
 
 
 class Situation:

@@ -1,4 +1,4 @@
-"""The JVM behind a session: what every update asks of it, looked up once.
+"""The JVM behind a session: what every update asks of it, looked up once, and what PySpark would take a detour for.
 
 Each call is a trip to the JVM and back, and so is each part of the name of a class and each element of a list.
 """
@@ -10,12 +10,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from py4j.java_gateway import JavaObject, JVMView
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.serializers import NoOpSerializer
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.util import _load_from_socket
+
+from freshtide.spark.schemas import arrow_schema_of
 
 # A few for each table that is read again and again.
 _KEPT = 1_024
 _UNLIMITED = 2**62
+_WITHOUT_A_JOB = "LocalTableScan"
 
 
 class Jvm:
@@ -91,3 +97,30 @@ def jvm_of(session: SparkSession) -> Jvm:
 
 
 _jvm = lru_cache(maxsize=1)(Jvm)
+
+
+def observed(observation: Observation, figures: Sequence[str]) -> dict[str, Any] | None:
+    """The figures by name, once the rows have passed; None where Spark saw beforehand that there is none to read."""
+    watching = observation._jo
+    if watching is None or not watching.future().isCompleted():
+        return None
+    row = watching.getRow()
+    if row.length() != len(figures):
+        return None
+    return {name: row.get(place) for place, name in enumerate(figures)}
+
+
+def collected(frame: DataFrame) -> pa.Table:
+    """All rows, as `DataFrame.toArrow` gives them.
+
+    Spark computes over rows that it was handed while it plans. `toArrow` would then still run a job to fetch them,
+    which takes longer than everything else: what is there already is fetched without one.
+    """
+    plan = frame._jdf.queryExecution().executedPlan()
+    if plan.nodeName() != _WITHOUT_A_JOB:
+        return frame.toArrow()
+    port, secret, server = jvm_of(frame.sparkSession).serve_arrow(plan.rows().iterator(), plan.schema())
+    with _load_from_socket((port, secret), NoOpSerializer()) as received:
+        tables = [pa.ipc.open_stream(batch).read_all() for batch in received]
+    server.getResult()
+    return pa.concat_tables(tables) if tables else arrow_schema_of(frame.schema).empty_table()

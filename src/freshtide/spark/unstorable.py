@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from freshtide.spark.failures import SparkFailedError
-from freshtide.spark.observing import observed
+from freshtide.spark.jvm import observed
 from freshtide.spark.schemas import literal, quoted
 from freshtide.storage import UnstorableError
 from freshtide.storage.values import (

@@ -17,8 +17,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sf
 
 from freshtide.core.feeds import Column, Feed
-from freshtide.spark.collecting import collected
-from freshtide.spark.observing import observed
+from freshtide.spark.jvm import collected, observed
 from freshtide.spark.schemas import effective_type, quoted
 from freshtide.spark.unstorable import Fault, faults_of
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
-from freshtide.spark.observing import observed
+from freshtide.spark.jvm import observed
 
 _EVERYWHERE = "It must be there, under the same name, on every machine that works for Spark: mount it on each."
 # Each file is read by a task of its own.

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from freshtide import crashpoints
 from freshtide.core.instants import datetime_of, seconds
-from freshtide.spark.collecting import collected
+from freshtide.spark.jvm import collected
 from freshtide.spark.reading import instant
 from freshtide.spark.schemas import arrow_schema_of, quoted
 from freshtide.spark.sessions import compiled_plans

@@ -9,7 +9,7 @@ from deltalake import Schema
 
 from freshtide.storage.errors import StorageError
 from freshtide.storage.records import UpdateRecord
-from freshtide.storage.schemas import nullable
+from freshtide.storage.rows import nullable
 from freshtide.storage.snapshots import DataFile, Snapshot
 
 

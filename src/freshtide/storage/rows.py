@@ -1,4 +1,4 @@
-"""The rows of some files of a table, as Arrow."""
+"""The rows of some files of a table, as Arrow, and the Arrow schemas that tables keep."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from freshtide.storage.schemas import nullable
 from freshtide.storage.snapshots import DataFile, Snapshot
 
 
@@ -35,3 +34,26 @@ def aligned(rows: pa.Table, schema: pa.Schema) -> pa.Table:
         for field in schema
     ]
     return pa.table(columns, schema=schema)
+
+
+def nullable(schema: pa.Schema) -> pa.Schema:
+    """The schema with every field nullable.
+
+    Whether Spark calls a column nullable depends on the plan that computed it; a table's schema must not change
+    with the plan.
+    """
+    return pa.schema([_nullable_field(field) for field in schema])
+
+
+def _nullable_field(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, _nullable_type(field.type), nullable=True)
+
+
+def _nullable_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([_nullable_field(field) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field("element", _nullable_type(kind.value_type), nullable=True))
+    if pa.types.is_map(kind):
+        return pa.map_(_nullable_type(kind.key_type), _nullable_type(kind.item_type))
+    return kind

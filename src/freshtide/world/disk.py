@@ -127,6 +127,10 @@ class Disk(Protocol):
         """Where a path leads if it is a link, through all links; None if it is none."""
         ...
 
+    def resolved(self, path: StrPath) -> str:
+        """Where a path leads, through links in any part of it."""
+        ...
+
     def room(self, folder: StrPath) -> Room: ...
 
 
@@ -220,6 +224,9 @@ class OsDisk:
 
     def link_target(self, path: StrPath) -> str | None:
         return os.path.realpath(path) if os.path.islink(path) else None
+
+    def resolved(self, path: StrPath) -> str:
+        return os.path.realpath(path)
 
     def room(self, folder: StrPath) -> Room:
         found = shutil.disk_usage(folder)

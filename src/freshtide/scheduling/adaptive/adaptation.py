@@ -12,8 +12,7 @@ from freshtide.guarantees import (
     staleness_bounds,
 )
 from freshtide.scheduling.adaptive.modes import admitted, rule_nr, rule_rn
-from freshtide.scheduling.adaptive.releases import next_release, release
-from freshtide.scheduling.adaptive.reservation import Mode, Reservation, ReservationView
+from freshtide.scheduling.adaptive.reservation import Mode, Reservation, ReservationView, next_release, release
 from freshtide.scheduling.adaptive.reweighting import reweigh, settle
 from freshtide.scheduling.adaptive.settings import Adaptive
 from freshtide.scheduling.conditions import TableStatus

@@ -15,8 +15,8 @@ from freshtide.simulation.experiments.experiment import (
     Series,
 )
 from freshtide.simulation.experiments.plotting import plot, require_format
-from freshtide.simulation.experiments.registry import EXPERIMENTS
 from freshtide.simulation.experiments.running import (
+    EXPERIMENTS,
     Measured,
     Point,
     Spread,

@@ -14,11 +14,11 @@ from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
 from freshtide.feeds.formats.csv import CsvFormat, holds_times_of_day, record_lines
 from freshtide.spark.formats.format import Layout, paths_of
-from freshtide.spark.parsedlines import parsed_lines
 from freshtide.spark.parsedtexts import (
     columns_with_content,
     instant_of_text,
     is_parsed_as_instants,
+    parsed_lines,
     parsing_options,
     raw_type,
     unparsed_values,

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from freshtide.core.tables import Query
-from freshtide.spark.collecting import collected
+from freshtide.spark.jvm import collected
 from freshtide.spark.queries import evaluate
 
 # Below this the exchange of rows takes as long as what it saves.
