@@ -56,6 +56,22 @@ def test_before_the_first_run_everything_would_be_loaded_and_computed(terminal: 
     assert found["orders"]["cost_known_by"] == "assumed"
 
 
+def test_the_steps_that_a_run_would_take_are_shown_with_what_they_read_and_write(
+    terminal: Terminal, folder: Path
+) -> None:
+    (folder / "landing" / "orders" / "1.csv").write_text("time,id\n", encoding="utf-8")
+    found = planned(terminal, folder)
+    assert found["clicks"]["steps"] == [], "there is nothing to do"
+    load, tidy = found["orders"]["steps"]
+    beside = ["orders__rejects", "orders__late", "orders"]
+    assert load == {"step": "load", "reads": ["orders_feed"], "writes": beside}
+    assert tidy == {"step": "tidy", "reads": beside, "writes": beside}
+    assert found["sales"]["steps"][0] == {"step": "refresh", "reads": ["orders", "clicks"], "writes": ["sales"]}
+    told = [line.split() for line in terminal.type("plan", "-p", str(folder)).out.splitlines()]
+    assert ["load", "orders_feed", "orders", "+", "rejects,", "late"] in told
+    assert ["refresh", "orders,", "clicks", "sales"] in told
+
+
 def test_looking_leaves_nothing_behind_and_starts_no_spark(terminal: Terminal, folder: Path) -> None:
     (folder / "landing" / "orders" / "1.csv").write_text("time,id\n", encoding="utf-8")
     before = sorted(folder.rglob("*"))

@@ -14,6 +14,7 @@ from freshtide.cli.output import JsonOption, console, duration, number_of, print
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.cli.variants import CostsOption, SchedulersOption, TracksOption, cost_of, policy_of, track_numbers
 from freshtide.core.errors import UsageError
+from freshtide.core.steps import Outline
 from freshtide.planning import Assurance, Plan, PlannedTable, Work, demands_of, plan_of
 from freshtide.scheduling import Policy
 from freshtide.world import SystemClock
@@ -22,6 +23,7 @@ _COLOURS = {Assurance.KEPT: "green", Assurance.CANNOT_BE_KEPT: "red", Assurance.
 _NAMED = 4
 _GAP = 2
 _ENOUGH_TO_DO = 20
+_AFTER_EACH = "tidy"
 
 
 def register(app: typer.Typer) -> None:
@@ -73,6 +75,7 @@ def _one_number(text: str) -> int:
 
 def _print(made: Plan) -> None:
     console.print(_table(made.tables, console.width))
+    _print_steps(made.tables)
     busy = f"{made.utilisation:.3g} of {number_of(made.tracks, 'track')} busy"
     console.print(f"[dim]On average the tables keep {busy}.[/dim]")
     for told, tables in _regrets(made.tables).items():
@@ -101,6 +104,27 @@ def _table(tables: Sequence[PlannedTable], width: int) -> Table:
         row[1].truncate(to_do, overflow="ellipsis")
         shown.add_row(*row)
     return shown
+
+
+def _print_steps(tables: Sequence[PlannedTable]) -> None:
+    """What is read and written on the way; tables that an update puts rows into beside its own are named by endings."""
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("Step", "Reads", "Writes"):
+        shown.add_column(name, overflow="fold")
+    for table in tables:
+        for step in table.steps:
+            if step.step != _AFTER_EACH:
+                shown.add_row(step.step, Text(", ".join(step.reads)), _written(table.table.name, step))
+    if shown.row_count:
+        console.print(shown)
+        console.print("[dim]A table is tidied after its update.[/dim]")
+
+
+def _written(own: str, step: Outline) -> Text:
+    if not step.writes:
+        return Text("what waits, in memory", style="dim")
+    beside = [name.removeprefix(f"{own}__") for name in step.writes if name != own]
+    return Text(own) + Text(f" + {', '.join(beside)}" if beside else "", style="dim")
 
 
 def _figures(table: PlannedTable) -> tuple[Text, Text, Text, Text]:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column
 from freshtide.core.loads import LoadPlan
 from freshtide.core.sides import sides
-from freshtide.core.tables import Table
+from freshtide.core.tables import Kind, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """What a kind of step does with a table, whatever there is to be done at a moment."""
+
+    step: str
+    reads: tuple[str, ...]
+    """Feeds or tables."""
+    writes: tuple[str, ...]
+    """Tables, in the order in which they are committed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +33,9 @@ class Load:
     """Columns that the feed has gained beyond its declaration."""
     rebuild: bool = False
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return () if self.table.feed is None else (self.table.feed,)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        return (*sides(self.table), self.table.name)
+    @staticmethod
+    def outline(table: Table) -> Outline:
+        return Outline(step="load", reads=_fed(table), writes=(*sides(table), table.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +46,9 @@ class Refresh:
     upto: float
     rebuild: bool = False
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return self.table.sources
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        return (self.table.name,)
+    @staticmethod
+    def outline(table: Table) -> Outline:
+        return Outline(step="refresh", reads=table.sources, writes=(table.name,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +59,9 @@ class TakeIn:
     files: tuple[Arrival, ...]
     extra: tuple[Column, ...] = ()
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return () if self.table.feed is None else (self.table.feed,)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        return ()
+    @staticmethod
+    def outline(table: Table) -> Outline:
+        return Outline(step="take in", reads=_fed(table), writes=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +73,9 @@ class Merge:
     extra: tuple[Column, ...] = ()
     rebuild: bool = False
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return () if self.table.feed is None else (self.table.feed,)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        return (*sides(self.table), self.table.name)
+    @staticmethod
+    def outline(table: Table) -> Outline:
+        return Outline(step="merge", reads=_fed(table), writes=(*sides(table), table.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +84,27 @@ class Tidy:
 
     table: Table
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return (self.table.name,)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        return (*(sides(self.table) if self.table.is_base else ()), self.table.name)
+    @staticmethod
+    def outline(table: Table) -> Outline:
+        own = (*(sides(table) if table.is_base else ()), table.name)
+        return Outline(step="tidy", reads=own, writes=own)
 
 
 ComputedStep = Load | Refresh | TakeIn | Merge
 Step = ComputedStep | Tidy
+
+_FORWARD: Mapping[Kind, tuple[type[Step], ...]] = {
+    Kind.BASE: (Load, Tidy),
+    Kind.LATEST: (TakeIn, Merge, Tidy),
+    Kind.VIEW: (Refresh, Tidy),
+    Kind.LATEST_VIEW: (Refresh, Tidy),
+}
+
+
+def forward(table: Table) -> tuple[Outline, ...]:
+    """The steps that bring a table forward, in their order."""
+    return tuple(step.outline(table) for step in _FORWARD[table.kind])
+
+
+def _fed(table: Table) -> tuple[str, ...]:
+    return () if table.feed is None else (table.feed,)

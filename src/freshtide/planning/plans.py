@@ -6,7 +6,7 @@ Nothing is registered or changed by planning: folders are listed, the catalog is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -16,6 +16,7 @@ from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
+from freshtide.core.steps import Outline, forward
 from freshtide.core.tables import Table
 from freshtide.feeds import FolderWatcher, SettledFile
 from freshtide.observe import is_behind
@@ -69,6 +70,11 @@ class PlannedTable:
     remedy: Remedy | None
 
     @property
+    def steps(self) -> tuple[Outline, ...]:
+        """What a run would do with it, step by step."""
+        return forward(self.table) if _moves(self.work) else ()
+
+    @property
     def breaks_target(self) -> bool:
         return self.promise is not None and self.promise.verdict is Assurance.CANNOT_BE_KEPT
 
@@ -83,6 +89,7 @@ class PlannedTable:
             "target_lag": self.table.target_lag,
             "work": str(self.work),
             "why": self.why,
+            "steps": [asdict(step) for step in self.steps],
             "utilisation": self.utilisation,
             "cost_known_by": self.cost_known_by,
             "promise": None if self.promise is None else self.promise.as_json(),
