@@ -39,7 +39,7 @@ class Hop(NamedTuple):
 
 
 def hops(heading: str) -> list[Hop]:
-    _, _, rest = _DESIGN.read_text().partition(f"\n#### {heading}\n")
+    _, _, rest = _DESIGN.read_text().partition(f"\n### {heading}\n")
     section = re.split(r"^#", rest, maxsplit=1, flags=re.MULTILINE)[0]
     return [Hop(found["module"], found["function"], bool(found["told"])) for found in _HOP.finditer(section)]
 
