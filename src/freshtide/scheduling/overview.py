@@ -33,9 +33,11 @@ class Overview:
         uniform: Callable[[], float],
         retry: RetryPolicy | None = None,
         reach: Callable[[str, float], float | None] | None = None,
+        explaining: bool = True,
     ) -> None:
-        """`uniform` draws from [0, 1) for the ordering `random`."""
+        """`uniform` draws from [0, 1) for the ordering `random`; `explaining` makes each decision carry its reasons."""
         self._policy = policy
+        self._explaining = explaining
         known = linked_tables(list(tables), policy)
         self._ordering = ORDERINGS[policy.ordering](uniform) if policy.adaptive is None else ReservedDeadline()
         self._dispatcher = Dispatcher(

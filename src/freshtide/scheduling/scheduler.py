@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from freshtide.core.commands import Command, StartUpdate
 from freshtide.core.events import Event
 from freshtide.scheduling.allocations import lowest
-from freshtide.scheduling.conditions import RetryPolicy
 from freshtide.scheduling.known import KnownTable
 from freshtide.scheduling.overview import Overview
-from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.reasons import decision_for
-from freshtide.scheduling.scheduled import ScheduledTable
 
 # So many of the best that wait can go before the best one, for the sake of an update that is expected.
 _LOOKED_AT: Final = 19
@@ -25,21 +22,6 @@ class Scheduler(Overview):
     Per table at most one update runs, updates are chronological, none is dropped: an update takes what is pending, as
     far as chopping lets it (Golab et al. 2011, sections 2.4 and 3).
     """
-
-    def __init__(
-        self,
-        tables: Iterable[ScheduledTable],
-        *,
-        tracks: int,
-        policy: Policy,
-        uniform: Callable[[], float],
-        retry: RetryPolicy | None = None,
-        reach: Callable[[str, float], float | None] | None = None,
-        explaining: bool = True,
-    ) -> None:
-        """`uniform` draws from [0, 1) for the ordering `random`; `explaining` makes each decision carry its reasons."""
-        super().__init__(tables, tracks=tracks, policy=policy, uniform=uniform, retry=retry, reach=reach)
-        self._explaining = explaining
 
     def handle(self, events: Iterable[Event], now: float) -> list[Command]:
         """Apply all that happened, then decide once."""

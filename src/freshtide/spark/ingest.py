@@ -19,14 +19,13 @@ from pyspark.sql import functions as sf
 from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.loads import LoadItem, latest_allowed
-from freshtide.spark.formats import Layout, spark_format
+from freshtide.spark.formats import Layout, NoFiles, spark_format
 from freshtide.spark.jvm import jvm_of
 from freshtide.spark.parsing import TIME_TEXT, parsed_values
 from freshtide.spark.queries import Narrowed
-from freshtide.spark.reading import empty_frame
 from freshtide.spark.rejects import content_of, reason
 from freshtide.spark.scans import SharedScans
-from freshtide.spark.schemas import feed_schema, literal, quoted
+from freshtide.spark.schemas import literal, quoted
 from freshtide.spark.verdicts import CONTENT, Judgement, Tally, Watch, unfit_conditions
 
 _FILE, _BLOCK, _LAYOUT, _LATE_UPTO, _LATEST = "_file", "_block", "_layout", "_late_upto", "_latest"
@@ -179,7 +178,7 @@ class FeedReader:
         return Batch(
             feed=self.feed,
             columns=self.columns,
-            layouts=tuple(layouts) or (Layout(feed=self.feed, present=self.columns),),
+            layouts=tuple(layouts) or (self._without_files,),
             parsed=parsed,
             judgement=Judgement(unfit=" OR ".join(unfit), late=late, time=time),
             beyond=beyond,
@@ -202,7 +201,11 @@ class FeedReader:
         if parts:
             return Narrowed(frame=reduce(DataFrame.unionByName, [part.as_frame() for part in parts]))
         marks = (f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, TIME_TEXT, _FILE))
-        return Narrowed(frame=empty_frame(self.session, feed_schema(self.feed, self.extra)), values=("*", *marks))
+        return Narrowed(frame=self._without_files.frame(self.session, ()), values=("*", *marks))
+
+    @property
+    def _without_files(self) -> Layout:
+        return NoFiles(feed=self.feed, present=self.columns)
 
 
 def in_question(feed: Feed, items: Sequence[LoadItem], tally: Tally) -> bool:

@@ -8,14 +8,23 @@ from typing import Literal
 from freshtide.flows.activities.activity import Activity
 
 
+class _OfTwo(Activity):
+    """Waits for all of its two inputs."""
+
+    memory_intensive = True
+    least_inputs, most_inputs = 2, 2
+
+    @property
+    def whole_inputs(self) -> tuple[int, ...]:
+        return (0, 1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Join(Activity):
+class Join(_OfTwo):
     """Of a hash join the second input must be complete, of a sort-merge join both."""
 
     kind = "join"
     needed = ("on",)
-    memory_intensive = True
-    least_inputs, most_inputs = 2, 2
     on: tuple[str, ...]
     how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner"
     method: Literal["hash", "sort-merge"] = "hash"
@@ -34,28 +43,16 @@ class Union(Activity):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SortedUnion(Activity):
+class SortedUnion(_OfTwo):
     kind = "sorted_union"
     needed = ("by",)
-    memory_intensive = True
-    least_inputs, most_inputs = 2, 2
     by: tuple[str, ...]
-
-    @property
-    def whole_inputs(self) -> tuple[int, ...]:
-        return (0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference(Activity):
+class Difference(_OfTwo):
     """The rows of the first input whose key is not in the second."""
 
     kind = "difference"
     needed = ("on",)
-    memory_intensive = True
-    least_inputs, most_inputs = 2, 2
     on: tuple[str, ...]
-
-    @property
-    def whole_inputs(self) -> tuple[int, ...]:
-        return (0, 1)

@@ -7,7 +7,7 @@ them is in `spark`, and what is found out before Spark sees a file in `feeds/for
 from freshtide.core.feeds import Feed
 from freshtide.spark.formats.avro import AvroReading
 from freshtide.spark.formats.csv import CsvReading
-from freshtide.spark.formats.format import Layout, SparkFormat
+from freshtide.spark.formats.format import Layout, NoFiles, SparkFormat
 from freshtide.spark.formats.json import JsonReading
 from freshtide.spark.formats.orc import OrcReading
 from freshtide.spark.formats.parquet import ParquetReading
@@ -26,4 +26,4 @@ def spark_format(feed: Feed) -> SparkFormat:
     return _BY_OPTIONS[type(feed.format)]
 
 
-__all__ = ["Layout", "SparkFormat", "spark_format"]
+__all__ = ["Layout", "NoFiles", "SparkFormat", "spark_format"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed, Format
-from freshtide.spark.schemas import literal, quoted
+from freshtide.spark.reading import empty_frame
+from freshtide.spark.schemas import feed_schema, literal, quoted
 
 NO_TEXT = "CAST(NULL AS STRING)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(ABC):
     """What files have in common that one scan can read."""
 
     feed: Feed
@@ -40,9 +42,9 @@ class Layout:
         """In which file a row is, as a URI, and where in it Spark began to read."""
         return "_metadata.file_path", "_metadata.file_block_start"
 
+    @abstractmethod
     def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
         """The columns that the files have, as they are in them."""
-        raise NotImplementedError
 
     def handed_over(self, _session: SparkSession, _files: Sequence[Arrival]) -> tuple[DataFrame, int] | None:
         """The same out of rows that Spark is handed, and how many these are; None where it had better read files."""
@@ -55,13 +57,24 @@ class Layout:
         return f"{_instant(self.feed, name)} AS {name}" if is_written else name
 
     @property
+    @abstractmethod
     def content(self) -> str:
         """The text of a row that could not be parsed."""
-        raise NotImplementedError
 
     def complaints(self, _columns: Sequence[Column]) -> list[SparkColumn]:
         """What may be wrong with a row that could not be parsed, in words; null where it is not."""
         return []
+
+
+class NoFiles(Layout):
+    """What no file at all has in common: the columns that the feed has."""
+
+    def frame(self, session: SparkSession, _files: Sequence[Arrival]) -> DataFrame:
+        return empty_frame(session, feed_schema(self.feed, self.present[len(self.feed.schema) :]))
+
+    @property
+    def content(self) -> str:
+        return NO_TEXT
 
 
 class SparkFormat(Protocol):

@@ -69,60 +69,56 @@ def _means(x: float, shown: Shown, settings: Iterable[tuple[float, float]], cond
     return {memory: [(x, sum(getattr(run, shown) for run in found) / len(found))] for memory, found in runs.items()}
 
 
-def _figure(
-    number: str, title: str, *, caption: str, axes: Axes, points: tuple[float, ...], measure: PointMeasure[float]
-) -> Experiment[float]:
+class _Over(NamedTuple):
+    """What a figure is drawn over."""
+
+    number: str
+    what: str
+    axis: str
+    caption: str
+    points: tuple[float, ...]
+    measure: Callable[[Shown], PointMeasure[float]]
+
+
+_DRAWN = (
+    _Over(
+        number="16",
+        what="update rate distributions",
+        axis="Zipf theta of the update rates",
+        caption="The mean over load factors from 2 to 100.",
+        points=THETAS,
+        measure=by_skew,
+    ),
+    _Over(
+        number="17",
+        what="load factors",
+        axis="Load factor",
+        caption="The mean over Zipf distributions with theta from 0 to 0.9.",
+        points=LOADS,
+        measure=by_load,
+    ),
+)
+
+
+def _figure(over: _Over, part: str, shown: Shown, *, title: str, axis: str) -> Experiment[float]:
     return Experiment(
-        name=f"upstream-fig{number}",
-        title=title,
+        name=f"upstream-fig{over.number}{part}",
+        title=f"{title} under various {over.what}",
         paper="Moga et al. 2009, section 7.3",
-        caption=caption,
-        axes=axes,
+        caption=over.caption,
+        axes=Axes(x=over.axis, y=axis),
         labels=tuple(MEMORIES),
-        points=points,
-        measure=measure,
+        points=over.points,
+        measure=over.measure(shown),
         events=math.inf,
     )
 
 
-_SKEW = "Zipf theta of the update rates"
-_LOAD = "Load factor"
-_EFFECTIVE = "Effective use of allocated memory"
-_ALLOCATED = "Allocated locations"
-_OVER_LOADS = "The mean over load factors from 2 to 100."
-_OVER_SKEWS = "The mean over Zipf distributions with theta from 0 to 0.9."
-
-FIGURES: tuple[Experiment[float], ...] = (
-    _figure(
-        "16a",
-        "Effective memory usage under various update rate distributions",
-        caption=_OVER_LOADS,
-        axes=Axes(x=_SKEW, y=_EFFECTIVE),
-        points=THETAS,
-        measure=by_skew("effective"),
-    ),
-    _figure(
-        "16b",
-        "Memory usage under various update rate distributions",
-        caption=_OVER_LOADS,
-        axes=Axes(x=_SKEW, y=_ALLOCATED),
-        points=THETAS,
-        measure=by_skew("allocated"),
-    ),
-    _figure(
-        "17a",
-        "Effective memory usage under various load factors",
-        caption=_OVER_SKEWS,
-        axes=Axes(x=_LOAD, y=_EFFECTIVE),
-        points=LOADS,
-        measure=by_load("effective"),
-    ),
-    _figure(
-        "17b",
-        "Memory usage under various load factors",
-        caption=_OVER_SKEWS,
-        axes=Axes(x=_LOAD, y=_ALLOCATED),
-        points=LOADS,
-        measure=by_load("allocated"),
-    ),
+FIGURES: tuple[Experiment[float], ...] = tuple(
+    figure
+    for over in _DRAWN
+    for figure in (
+        _figure(over, "a", "effective", title="Effective memory usage", axis="Effective use of allocated memory"),
+        _figure(over, "b", "allocated", title="Memory usage", axis="Allocated locations"),
+    )
 )
