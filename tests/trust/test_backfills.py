@@ -13,7 +13,8 @@ from freshtide.cli.controlling import ask
 from freshtide.core.errors import RunFailedError
 from freshtide.observe import explain
 from freshtide.project import load_project
-from freshtide.runs import NothingToRebuildError, Places
+from freshtide.requests import NothingToRebuildError
+from freshtide.runs import Places
 from freshtide.storage import Change, Store, Writer, stored_rows
 from tests.warehouse.shop import Shop
 

@@ -5,6 +5,6 @@ of. Who asks need not know whether a run is going on (`asking`): that run does i
 """
 
 from freshtide.requests.asking import ask, ask_the_run
-from freshtide.requests.handling import Answer, RequestHandler
+from freshtide.requests.handling import Answer, NothingToRebuildError, RequestHandler
 
-__all__ = ["Answer", "RequestHandler", "ask", "ask_the_run"]
+__all__ = ["Answer", "NothingToRebuildError", "RequestHandler", "ask", "ask_the_run"]

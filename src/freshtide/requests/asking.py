@@ -8,8 +8,8 @@ from freshtide.catalog import Catalog, RequestKind, RunLock
 from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import RunFailedError
 from freshtide.project import Project
-from freshtide.requests.handling import RequestHandler
-from freshtide.runs import Places, require_rebuildable
+from freshtide.requests.handling import RequestHandler, require_rebuildable
+from freshtide.runs import Places
 
 # Tables are rebuilt for these, which takes as long as it takes.
 _TAKES_A_RUN = (RequestKind.BACKFILL, RequestKind.ACCEPT)

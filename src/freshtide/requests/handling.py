@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from freshtide.catalog import Catalog, RequestKind
+from freshtide.catalog import Catalog, RequestKind, TableRow
 from freshtide.core.arrivals import Arrival
+from freshtide.core.errors import RunFailedError
 from freshtide.core.events import Event, RebuildRequested, TablePaused, TableResumed
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import accept_everywhere, released_duplicates, retry_everywhere, skip_everywhere, verdicts
-from freshtide.runs import pending_announcements, require_files, require_rebuildable
+from freshtide.runs import pending_announcements, require_files
 from freshtide.world import Disk, OsDisk
 
 
@@ -132,3 +133,22 @@ class RequestHandler:
     def _with_the_others(self, table: str) -> str:
         others = ", ".join(f"'{other}'" for other in self._graph.units.beside(table))
         return f", together with {others} of its update group" if others else ""
+
+
+class NothingToRebuildError(RunFailedError):
+    """A table that cannot be rebuilt as it stands."""
+
+
+def require_rebuildable(row: TableRow) -> None:
+    """Refuse the rebuild of a table that takes no part in updates, or that has never had one."""
+    if row.status == "failed":
+        raise NothingToRebuildError(
+            f"'{row.name}' has failed, so it cannot be rebuilt: {row.reason or 'nobody knows why'}",
+            way_out=f"Mend the cause and run `freshtide resume {row.name}` first.",
+        )
+    if row.status != "active":
+        raise NothingToRebuildError(
+            f"'{row.name}' is {row.status}.", way_out=f"Run `freshtide resume {row.name}` first."
+        )
+    if row.freshness is None:
+        raise NothingToRebuildError(f"'{row.name}' has no data yet, so there is nothing to rebuild.")

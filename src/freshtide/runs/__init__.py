@@ -12,7 +12,6 @@ from freshtide.runs.integrity import look_at, require_files, to_rebuild_from
 from freshtide.runs.losses import Holding, Loss, LossFinder, holdings
 from freshtide.runs.patterns import FILES_LOOKED_AT, ArrivalPattern, arrival_pattern
 from freshtide.runs.places import Places
-from freshtide.runs.rebuilding import NothingToRebuildError, require_rebuildable
 from freshtide.runs.replay import Difference, Replay, TraceError, last_beginning, replay_trace, traced_look
 from freshtide.runs.rhythms import FeedRhythm, KnownBy, rhythm_from, rhythm_of
 from freshtide.runs.traces import Reached, beginning_line, continuation_line, decision_line
@@ -27,7 +26,6 @@ __all__ = [
     "KnownBy",
     "Loss",
     "LossFinder",
-    "NothingToRebuildError",
     "Places",
     "Reached",
     "Replay",
@@ -47,7 +45,6 @@ __all__ = [
     "read_trouble",
     "replay_trace",
     "require_files",
-    "require_rebuildable",
     "rhythm_from",
     "rhythm_of",
     "scheduler_from",

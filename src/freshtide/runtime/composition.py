@@ -19,8 +19,8 @@ from freshtide.project import Project
 from freshtide.runs import Places
 from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine
-from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.parts import RunParts, open_store
+from freshtide.runtime.steps import gained_columns
 from freshtide.runtime.unchanged import watched
 from freshtide.runtime.watching import Check
 from freshtide.spark import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -17,7 +18,6 @@ from freshtide.core.tables import Kind, Table
 from freshtide.runs import look_at, to_rebuild_from
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.execution import Computer, pool_of
-from freshtide.runtime.gained import gained_columns
 from freshtide.runtime.pieces import AIM, PieceSizes
 from freshtide.runtime.suspects import Suspects
 from freshtide.storage import Store, UpdateRecord
@@ -25,6 +25,7 @@ from freshtide.world import Clock
 
 # One Spark job lists and opens every file that it reads: beyond this many the rest waits for the next one.
 _FILES_AT_ONCE = 1_000
+_logger = logging.getLogger(__name__)
 
 
 class NothingKeptError(FreshtideError):
@@ -196,3 +197,21 @@ def _plan_rebuild(feed: Feed, files: list[Arrival], record: UpdateRecord | None)
     if record is None or record.safe is None:
         return plan
     return replace(plan, safe=max(record.safe, plan.safe or record.safe))
+
+
+def gained_columns(feed: Feed, catalog: Catalog) -> tuple[Column, ...]:
+    """The columns of the catalog, without those that older versions kept and no table can have."""
+    taken = {name.lower() for name in feed.column_names}
+    kept: list[Column] = []
+    for column in catalog.arrivals.extra_columns(feed.name):
+        if not column.name.strip() or column.name.lower() in taken:
+            _logger.warning(
+                "Feed '%s' has gained a column '%s', without a name or other by case alone: it is left out.",
+                feed.name,
+                column.name,
+            )
+            continue
+        taken.add(column.name.lower())
+        # Times in a table are instants.
+        kept.append(replace(column, type="timestamp") if column.type == "timestamp_ntz" else column)
+    return tuple(kept)

@@ -17,11 +17,11 @@ from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.instants import micros
 from freshtide.core.sides import REJECTS, open_beside
-from freshtide.core.tables import Table
+from freshtide.core.tables import Query, Table
 from freshtide.latest import BatchSizes
 from freshtide.spark.ingest import FeedReader, WatchFiles
+from freshtide.spark.jvm import collected
 from freshtide.spark.latest.aside import Aside
-from freshtide.spark.latest.computing import compute
 from freshtide.spark.latest.fates import ByTag, Fates, by_tag
 from freshtide.spark.latest.intake import read_files
 from freshtide.spark.latest.listeners import Listeners
@@ -56,6 +56,9 @@ from freshtide.storage import (
 _LARGEST_BATCH = 100_000
 # Seconds: no query and commit takes less.
 _LEAST_OVERHEAD = 0.03
+
+# Below this the exchange of rows takes as long as what it saves.
+_WORTH_SPREADING = 0.1
 
 
 class LostColumnError(FreshtideError):
@@ -307,3 +310,15 @@ class LatestTableRunner:
             arrivals=tuple(LoadedArrival.of(file) for file in settlement.files),
             revised_from=BEGINNING if current is not None and (anew or merge.add or merge.remove) else None,
         )
+
+
+def compute(session: SparkSession, query: Query, rows: pa.Table, schema: StructType, *, work: float) -> pa.Table:
+    """What the query gives; `work` is what that is expected to take, in seconds beyond the cost of any query.
+
+    Spark computes over rows that it is handed while it plans, on one processor. For little work nothing is quicker;
+    more is spread over all processors.
+    """
+    frame = session.createDataFrame(rows, schema=schema)
+    if work > _WORTH_SPREADING:
+        frame = frame.repartition(session.sparkContext.defaultParallelism)
+    return collected(evaluate(session, query, [frame]))
