@@ -29,6 +29,8 @@ class Books:
         """`place` tells the databases of a world apart."""
         self._database = _database(place)
         self._database.deserialize(_empty())
+        self._loads: tuple[int, set[tuple[str, str, str]]] | None = None
+        """What was loaded when so many rows had been changed."""
 
     def catalog(self, process: Process) -> Catalog:
         """The catalog as one process has it. Whatever a process asks after its end is not heard."""
@@ -45,7 +47,11 @@ class Books:
 
     def loads(self) -> set[tuple[str, str, str]]:
         """(table, path, digest) of all files that are booked as loaded."""
-        return set(self._database.execute(_LOADS))
+        if self.is_in_transaction:
+            return set(self._database.execute(_LOADS))  # What is not committed may be taken back.
+        if self._loads is None or self._loads[0] != self._database.total_changes:
+            self._loads = self._database.total_changes, set(self._database.execute(_LOADS))
+        return self._loads[1]
 
 
 class _Line:

@@ -48,21 +48,18 @@ def rows_of(disk: Disk, snapshot: Snapshot) -> list[Row]:
 def decoded(content: bytes) -> list[tuple[Any, ...]]:
     """The rows of a Parquet file, times as microseconds: each is read again and again."""
     table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
-    columns = [
-        column.cast(pa.int64()).to_pylist() if pa.types.is_timestamp(column.type) else column.to_pylist()
-        for column in table.columns
-    ]
-    return list(zip(*columns, strict=True))
+    return list(zip(*(_values(column.combine_chunks()) for column in table.columns), strict=True))
+
+
+def _values(column: pa.Array) -> list[Any]:
+    plain = column.view(pa.int64()) if pa.types.is_timestamp(column.type) else column
+    values: list[Any] = plain.to_pylist()
+    return values
 
 
 def as_table(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else [[] for _ in schema]
-    arrays = [
-        pa.array(list(values), pa.int64()).cast(field.type)
-        if pa.types.is_timestamp(field.type)
-        else pa.array(list(values), field.type)
-        for values, field in zip(columns, schema, strict=True)
-    ]
+    arrays = [pa.array(list(values), field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 

@@ -203,8 +203,14 @@ def _plain_schema(said: str) -> str:
     return Schema.from_json(said).to_json()
 
 
+@lru_cache(maxsize=8_192)
+def _stats(said: str) -> Mapping[str, Any]:
+    stats: Mapping[str, Any] = json.loads(said)
+    return stats
+
+
 def _data_file(said: Mapping[str, Any], time_column: str | None) -> DataFile:
-    stats = json.loads(said["stats"])
+    stats = _stats(said["stats"])
     partition = dict(said["partitionValues"])
     low, high = stats.get("minValues", {}).get(time_column), stats.get("maxValues", {}).get(time_column)
     if partition.get(time_column) is not None:
