@@ -9,9 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from freshtide.catalog import RunLock, lease_folder
 from freshtide.spark import DataFrame
 from freshtide.world import clock
 from tests.runtime.test_outages import NOON, Watchman, watchman
+from tests.waiting import wait_until
 from tests.warehouse.shop import EVENTS, Shop
 
 __all__ = ["watchman"]
@@ -78,7 +80,7 @@ def test_a_request_is_taken_up(shop: Shop, sundial: Sundial) -> None:
     answered: list[str] = []
 
     def ask() -> None:
-        time.sleep(1.0)
+        wait_until(lambda: RunLock(lease_folder(shop.root / "warehouse")).holder() is not None)
         sundial.set_back_by = DAY
         answered.append(shop.warehouse.pause("events"))
 

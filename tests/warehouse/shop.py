@@ -80,7 +80,8 @@ class Shop:
     def rows(self, table: str) -> list[dict[str, Any]]:
         """The table as polars reads it."""
         folder = self.root / "warehouse" / table
-        if not folder.exists():
+        # A folder without a log is a table that is just being created.
+        if not any((folder / "_delta_log").glob("[0-9]*")):
             return []
         return pl.read_delta(str(folder)).to_dicts()
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +13,7 @@ from freshtide import Warehouse
 from freshtide.project import create_starter
 from freshtide.spark import SparkSession
 from tests.catalogs import use_catalog
+from tests.warehouse.killing import runs_that_are_killed
 from tests.warehouse.shop import Shop
 
 
@@ -88,16 +85,13 @@ def test_a_table_that_was_thrown_away_is_built_again(shop: Shop) -> None:
     later.check()
 
 
-_GENERATE = """
-import sys, pathlib, itertools, time
-folder = pathlib.Path(sys.argv[1]); folder.mkdir(parents=True, exist_ok=True)
-for number in range(int(sys.argv[2])):
-    hour, minute, second = 8 + number // 3600, number // 60 % 60, number % 60
-    text = "order_id,customer,amount,ordered_at\\n" + "".join(
-        f"{number * 10 + i},c{i % 3},{i}.50,2026-05-02T{hour:02d}:{minute:02d}:{second:02d}Z\\n" for i in range(10))
-    hidden = folder / f".{number}"; hidden.write_text(text); hidden.rename(folder / f"gen_{number:05d}.csv")
-    time.sleep(0.05)
-"""
+def write_orders(folder: Path, number: int) -> None:
+    """A file of ten orders."""
+    at = f"2026-05-02T{8 + number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z"
+    rows = [f"{number * 10 + i},c{i % 3},{i}.50,{at}" for i in range(10)]
+    hidden = folder / f".{number}"
+    hidden.write_text("\n".join(["order_id,customer,amount,ordered_at", *rows]) + "\n")
+    hidden.rename(folder / f"gen_{number:05d}.csv")
 
 
 @pytest.mark.slow
@@ -109,18 +103,9 @@ def test_a_warehouse_that_is_killed_again_and_again_loads_every_row_once(tmp_pat
     for sample in (root / "landing" / "orders").iterdir():
         sample.unlink()
     files = 600
-    generator = subprocess.Popen([sys.executable, "-c", _GENERATE, str(root / "landing" / "orders"), str(files)])
-    for seconds in (9, 11, 13, 10):
-        run = subprocess.Popen(
-            [sys.executable, "-m", "freshtide", "run", "-p", str(root)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        time.sleep(seconds)
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-    assert generator.wait() == 0
+    landing = root / "landing" / "orders"
+    for _ in runs_that_are_killed(root, "orders", partial(write_orders, landing), files=files):
+        pass
     with Warehouse.open(root, spark=spark) as warehouse:
         assert warehouse.run_once().failed == {}
         ids = Counter(pl.read_delta(str(root / "warehouse" / "orders"))["order_id"].to_list())

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +12,7 @@ import pytest
 from freshtide import Warehouse
 from freshtide.spark import SparkSession
 from tests.catalogs import use_catalog
+from tests.warehouse.killing import runs_that_are_killed
 from tests.warehouse.shop import Shop
 from tests.warehouse.test_update_tables import newest, update_table
 
@@ -124,16 +121,16 @@ _PROJECT = {
         "CREATE MATERIALIZED VIEW doubled TBLPROPERTIES ('update_key'='k') AS SELECT ts, k, v * 2 AS v FROM quotes;\n"
     ),
 }
-_GENERATE = """
-import sys, pathlib, time
-folder = pathlib.Path(sys.argv[1]); folder.mkdir(parents=True, exist_ok=True)
-for number in range(int(sys.argv[2])):
+
+
+def write_ticks(folder: Path, number: int) -> None:
+    """A file with the prices of ten keys, and a row that does not fit."""
+    folder.mkdir(parents=True, exist_ok=True)
     at = f"2026-05-02T{8 + number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z"
     rows = [f"{at},k{(number * 10 + i) % 50},{number}" for i in range(10)] + [f"never,k0,{number}"]
-    hidden = folder / f".{number}"; hidden.write_text("\\n".join(["ts,k,v", *rows]) + "\\n")
+    hidden = folder / f".{number}"
+    hidden.write_text("\n".join(["ts,k,v", *rows]) + "\n")
     hidden.rename(folder / f"{number:05d}.csv")
-    time.sleep(0.05)
-"""
 
 
 def prices(root: Path) -> dict[int, int]:
@@ -156,24 +153,13 @@ def test_a_warehouse_that_is_killed_again_and_again_never_lets_a_key_go_back(
         (root / name).write_text(text)
     use_catalog(root)
     files = 600
-    generator = subprocess.Popen([sys.executable, "-c", _GENERATE, str(root / "landing"), str(files)])
     seen: dict[int, int] = {}
-    for seconds in (10, 12, 9, 11):
-        run = subprocess.Popen(
-            [sys.executable, "-m", "freshtide", "run", "-p", str(root)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        time.sleep(seconds)
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
+    for _ in runs_that_are_killed(root, "quotes", partial(write_ticks, root / "landing"), files=files):
         for key, value in prices(root).items():
             # Only every fifth file has the key: any of its values was the newest at some moment.
             assert value % 5 == key // 10
             assert value >= seen.get(key, 0)
             seen[key] = value
-    assert generator.wait() == 0
     with Warehouse.open(root, spark=spark) as warehouse:
         assert warehouse.run_once().failed == {}
         assert prices(root) == {key: files - 5 + key // 10 for key in range(50)}
