@@ -36,7 +36,7 @@ class Mix:
     files: int
     """How many land at least."""
     lives: int
-    """How many processes meet trouble. Who comes after them has peace: each start takes as long as many updates."""
+    """How many processes meet trouble. Who comes after them has peace: a start costs about as much as an update."""
     longest_life: float
     disk_faults: Sequence[int]
     """How many there may be in a life: one of these."""
