@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
@@ -106,7 +107,9 @@ class Play:
     def _end_those_due(self) -> None:
         world = self.world
         for life in list(world.lives):
-            if life.is_alive and world.turns.steady >= self.ends_at.get(life.name, math.inf):
+            # Who sleeps is let wake up: that is when it may do harm.
+            is_due = world.turns.steady >= self.ends_at.get(life.name, math.inf)
+            if life.is_alive and not life.is_stopped and is_due:
                 if self.rng.random() < self.mix.power_cuts:
                     world.cut_power()
                 else:
@@ -137,7 +140,17 @@ class Play:
         world = self.world
         world.temper.soothe()
         world.history.note("faults", "are over")
-        life, begun = self._last(), world.turns.steady
+        for life in self._last():
+            self._finish(life)
+        tables = open_tables(world.disk.another_process(), lambda: 0.0)
+        for name in (*BASES, *VIEWS):
+            snapshot = tables.table(name).snapshot
+            world.oracle.require_same(name, [] if snapshot is None else snapshot.paths(snapshot.files))
+        return world.updates
+
+    def _finish(self, life: Life) -> None:
+        """Wait until a process has done all that there is to do."""
+        world, begun = self.world, self.world.turns.steady
         while (waits_for := world.oracle.waits_for(life.books.loads())) is not None:
             if world.turns.steady - begun > _PATIENCE or not life.is_alive:
                 raise WrongError(f"Not all is done within {_PATIENCE:.0f} seconds: {waits_for}; {life.fault!r}.")
@@ -145,21 +158,25 @@ class Play:
             for _ in range(_LOOKS_BETWEEN):
                 world.go_on(1.0)
                 world.oracle.require_landed(life.books.numbers(), life.books.loads())
-        tables = open_tables(world.disk.another_process(), lambda: 0.0)
-        for name in (*BASES, *VIEWS):
-            snapshot = tables.table(name).snapshot
-            world.oracle.require_same(name, [] if snapshot is None else snapshot.paths(snapshot.files))
-        return world.updates
 
-    def _last(self) -> Life:
-        """The one that brings all to its end: who lives in peace, or who begins once the others have died."""
+    def _last(self) -> Iterator[Life]:
+        """Those that bring all to its end: who lives in peace, or who begins once the others have died."""
         world = self.world
-        peaceful = [life for life in world.lives if life.name not in self.ends_at and life.books is world.books[0]]
-        for former in world.lives:
-            if former not in peaceful:
-                former.die()
-        world.lives = peaceful
-        return peaceful[0] if peaceful else world.begin_life()
+        if self.mix.rivals == "own catalog":
+            # Whoever keeps books of his own finds in the logs what others have done, and does nothing of it again.
+            for place in (1, 0):
+                self._end_all_but([])
+                yield world.begin_life(machine=place, books=place)
+            return
+        peaceful = [life for life in world.lives if life.name not in self.ends_at]
+        self._end_all_but(peaceful)
+        yield peaceful[0] if peaceful else world.begin_life()
+
+    def _end_all_but(self, kept: list[Life]) -> None:
+        for life in self.world.lives:
+            if life not in kept:
+                life.die()
+        self.world.lives = kept
 
 
 def run(seed: int, lean: Lean | None = None) -> Story:

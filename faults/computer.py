@@ -27,7 +27,7 @@ from freshtide.runtime.unchanged import watched
 from freshtide.runtime.watching import Check
 from freshtide.spark import LatestStreams, Listeners, SharedScans, SparkEndedError
 from freshtide.spark.latest.tables import LatestTables
-from freshtide.storage import Prepared, Store, finish_interrupted, is_unfinished
+from freshtide.storage import Prepared, Store, finish_interrupted, is_unfinished, journal_folder
 from freshtide.world import Clock, Threads
 
 _HANGS_FOR = 120.0
@@ -110,8 +110,9 @@ class SimulatedComputer:
         flow = project().graph[name].flow
         if flow is None:
             return False
-        unfinished = is_unfinished(self._flows / flow, self._store)
-        finish_interrupted([self._flows / flow], self._store)
+        folder = journal_folder(self._flows, flow, self._store)
+        unfinished = is_unfinished(folder, self._store)
+        finish_interrupted([folder], self._store)
         return unfinished
 
     def awaits(self, name: str) -> str | None:

@@ -29,6 +29,7 @@ from freshtide.storage import (
     UpdateKind,
     UpdateRecord,
     is_unfinished,
+    journal_folder,
     next_number,
 )
 from freshtide.world import Clock, make_folder
@@ -133,7 +134,7 @@ class Loading:
 
     def _begun(self, flow: str) -> Path:
         """The folder of a flow's journal, empty."""
-        folder, disk = self._flows / flow, self._store.disk
+        folder, disk = journal_folder(self._flows, flow, self._store), self._store.disk
         assert not is_unfinished(folder, self._store), "what was decided on is finished before more is read"
         disk.remove_tree(folder)
         make_folder(disk, folder)

@@ -22,7 +22,7 @@ _COMMITTING = ("write", "sync", "link", "remove")
 _INTERRUPTED = frozenset(("write", "sync", "link", "rename", "remove", "names", "look", "create", "touch"))
 _CLOCK_STEPS = (-86_400.0, -600.0, -5.0, 5.0, 600.0, 3_600.0)
 # A lease lasts 15 seconds: a process that sleeps longer loses it to whoever waits.
-_SLEEPS = (5.0, 20.0, 40.0, 40.0, 90.0)
+_SLEEPS = (5.0, 20.0, 40.0, 60.0, 90.0)
 
 Rivals = Literal["none", "same machine", "other machine", "own catalog"]
 Lean = Literal["deaths", "power cuts", "rivals", "replaced"]
@@ -70,11 +70,11 @@ def drawn(rng: Random, lean: Lean | None = None) -> Mix:
     )
     match lean:
         case "deaths":
-            return replace(mix, deaths=1.0, power_cuts=0.5, longest_life=60.0)
+            return replace(mix, lives=6, deaths=1.0, power_cuts=0.5, longest_life=60.0)
         case "power cuts":
-            return replace(mix, deaths=1.0, power_cuts=1.0, longest_life=60.0)
+            return replace(mix, lives=6, deaths=1.0, power_cuts=1.0, longest_life=60.0)
         case "rivals":
-            return replace(mix, rivals="own catalog", sleeps=1.0, deaths=0.0, longest_life=200.0)
+            return replace(mix, lives=6, rivals="own catalog", sleeps=1.0, deaths=0.0, longest_life=200.0)
         case "replaced":
             return replace(mix, replaced=0.5)
         case None:
@@ -98,10 +98,10 @@ def put_into(life: Life, world: World, mix: Mix, rng: Random) -> int:
         _happens(life, world.cut_power if rng.random() < mix.power_cuts else life.die, rng)
     if rng.random() < mix.sleeps:
         sleep = partial(life.sleep, rng.choice(_SLEEPS))
-        if rng.random() < 0.5:
+        if rng.random() < 0.7:
             # Just before it commits, and after it has asked whether it may.
-            publishing = frozenset(("link", "rename"))
-            life.disk.acts.append(Act(calls=publishing, below="/_delta_log", nth=rng.randint(1, 30), do=sleep))
+            publishing = frozenset(("write", "link", "rename"))
+            life.disk.acts.append(Act(calls=publishing, below="/_delta_log", nth=rng.randint(1, 15), do=sleep))
         else:
             _happens(life, sleep, rng)
     return len(faults)

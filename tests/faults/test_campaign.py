@@ -7,9 +7,11 @@ import subprocess
 import sys
 
 import pytest
-from faults.campaign import run
+from faults.campaign import play, run
 from faults.disk import SimulatedDisk
 from faults.followed import WrongError
+from faults.guards import without
+from faults.world import World
 
 from freshtide.world.disk import StrPath
 
@@ -17,7 +19,7 @@ from freshtide.world.disk import StrPath
 @pytest.mark.parametrize("seed", range(3))
 def test_each_row_is_once_where_it_belongs_whatever_happens(seed: int) -> None:
     story = run(seed)
-    assert story.updates > 0
+    assert story.updates >= 30
 
 
 def test_the_same_seed_is_the_same_run() -> None:
@@ -48,3 +50,17 @@ def test_a_warehouse_that_forces_nothing_to_disk_is_found_out(monkeypatch: pytes
     with pytest.raises(WrongError):
         for seed in range(20):
             run(seed)
+
+
+def test_what_happened_is_told_in_order_and_what_is_wrong_last() -> None:
+    world = World(0)
+    with without("recheck"), pytest.raises(WrongError) as wrong:
+        for seed in range(20):
+            world = World(seed)
+            play(world, "replaced")
+    world.history.note("WRONG", f"{wrong.value}")
+    told = world.history.lines()
+    moments = [float(line.split()[0]) for line in told]
+    assert moments == sorted(moments)
+    assert {"life", "landed", "replaced", "begins", "computed", "commit"} <= {line.split()[1] for line in told}
+    assert "WRONG" in told[-1]

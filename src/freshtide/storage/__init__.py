@@ -13,7 +13,7 @@ from freshtide.storage.compaction import compact
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
 from freshtide.storage.history import History
 from freshtide.storage.jointcommits import Commit, FilesCommit, FolderCommit, TableCommit
-from freshtide.storage.journal import commit_together, finish_interrupted, is_unfinished
+from freshtide.storage.journal import commit_together, finish_interrupted, is_unfinished, journal_folder
 from freshtide.storage.keys import all_of, key_column, places
 from freshtide.storage.landing import Prepared, TableChange, land, next_number
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
@@ -64,6 +64,7 @@ __all__ = [
     "compact",
     "finish_interrupted",
     "is_unfinished",
+    "journal_folder",
     "key_column",
     "land",
     "next_number",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict, dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -22,6 +23,15 @@ from freshtide.storage.store import Store
 from freshtide.world import make_folder
 
 
+class Fate(Enum):
+    """What has become of a commit that was decided on."""
+
+    OPEN = "open"
+    LANDED = "landed"
+    OVERTAKEN = "overtaken"
+    """Its place has been taken by another: it can never be carried out."""
+
+
 class Commit(Protocol):
     """One target, prepared."""
 
@@ -29,6 +39,10 @@ class Commit(Protocol):
 
     def check(self, store: Store) -> None:
         """Raise what would keep it from ever being carried out."""
+        ...
+
+    def fate(self, store: Store) -> Fate:
+        """What has become of it, as far as can be told."""
         ...
 
     def carry_out(self, store: Store) -> None:
@@ -54,6 +68,12 @@ class TableCommit:
 
     def check(self, store: Store) -> None:
         store.table(self.table).require_fitting(self.change)
+
+    def fate(self, store: Store) -> Fate:
+        landed = store.table(self.table).landed(self.change.record.number)
+        if landed is None:
+            return Fate.OPEN
+        return Fate.LANDED if landed.writer.nonce == self.change.record.writer.nonce else Fate.OVERTAKEN
 
     def carry_out(self, store: Store) -> None:
         store.table(self.table).commit(self.change)
@@ -103,6 +123,9 @@ class FolderCommit:
     def check(self, store: Store) -> None:
         """What is in its way is moved aside."""
 
+    def fate(self, store: Store) -> Fate:  # noqa: ARG002 - nobody can tell who has moved a folder
+        return Fate.OPEN
+
     def carry_out(self, store: Store) -> None:
         store.authority.require()
         disk, target = store.disk, Path(self.target)
@@ -140,6 +163,9 @@ class FilesCommit:
 
     def check(self, store: Store) -> None:
         """Their names are new: nothing is in their way."""
+
+    def fate(self, store: Store) -> Fate:  # noqa: ARG002 - whoever takes a file away that has landed has had it
+        return Fate.OPEN
 
     def carry_out(self, store: Store) -> None:
         store.authority.require()

@@ -133,6 +133,15 @@ class StoredTable:
                 return snapshot if snapshot.is_whole() else None
         return None
 
+    def landed(self, number: int) -> UpdateRecord | None:
+        """The update of a number; None where the table has not come to it."""
+        history = self.history()
+        return (
+            None
+            if history is None
+            else next((found for _, found in history.since(number - 1) if found.number == number), None)
+        )
+
     def as_of(self, freshness: int) -> Snapshot | None:
         """A version of exactly this freshness, where it is still at hand."""
         return next((snapshot for snapshot in reversed(self._recent) if snapshot.freshness == freshness), None)
@@ -265,8 +274,7 @@ class StoredTable:
 
     def _landed_before(self, current: Snapshot, record: UpdateRecord) -> Snapshot:
         """The table, if a commit that is to be made is in it, and not another of the same number."""
-        numbered = {landed.number: landed for _, landed in self._history(current).since(record.number - 1)}
-        landed = numbered.get(record.number)
+        landed = self.landed(record.number)
         if landed is not None and landed.writer.nonce == record.writer.nonce:
             return current
         self._require_right()

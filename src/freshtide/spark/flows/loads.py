@@ -37,6 +37,7 @@ from freshtide.storage import (
     TableCommit,
     finish_interrupted,
     is_unfinished,
+    journal_folder,
 )
 
 
@@ -122,7 +123,7 @@ class TableFlow:
 
     @property
     def folder(self) -> Path:
-        return self.flows.scratch / self.graph.name
+        return journal_folder(self.flows.scratch, self.graph.name, self.flows.store)
 
     def finish(self) -> bool:
         """Commit what an earlier run had decided to commit and could not; whether there was anything."""

@@ -23,7 +23,7 @@ from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.targets import targets_of
 from freshtide.spark.flows.worker import SparkWorker
 from freshtide.spark.sessions import working_session
-from freshtide.storage import Store, commit_together, finish_interrupted
+from freshtide.storage import Store, commit_together, finish_interrupted, journal_folder
 from freshtide.world import SystemClock, names_in
 
 PACK_ROWS = 100_000
@@ -106,7 +106,7 @@ def run_flow(
         graph=graph,
         recordsets=recordsets,
         schemas=schemas,
-        scratch=Scratch(scratch / graph.name, recordsets.session, store.disk),
+        scratch=Scratch(journal_folder(scratch, graph.name, store), recordsets.session, store.disk),
         targets=targets_of(graph, recordsets, schemas.by_target),
         passing=passing,
         moment=moment,
