@@ -20,6 +20,7 @@ from freshtide.spark import SparkTracks
 
 Done = subprocess.CompletedProcess[str]
 _WIDTH = {"COLUMNS": "200"}
+"""Of a process of its own."""
 
 
 def freshtide(*words: str, at: Path, **environment: str) -> Done:
@@ -27,7 +28,7 @@ def freshtide(*words: str, at: Path, **environment: str) -> Done:
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, chdir(at), redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["freshtide", *words])
-        for name, value in {**_WIDTH, **environment}.items():
+        for name, value in environment.items():
             patch.setenv(name, value)
         code: Any = 0
         try:

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Commands within this process print for no terminal, as wide as they like: that is settled when they are loaded.
+os.environ.pop("COLUMNS", None)
+
+import freshtide.cli.output  # noqa: F401 - for that alone
 from freshtide.spark import SparkSession, start_session
 
 # Tests are short: a JVM that compiles lightly and collects its garbage on one thread is through with them in half
