@@ -88,7 +88,7 @@ def test_a_second_run_of_the_same_warehouse_is_refused(shop: Path) -> None:
 
 
 HELD = """
-from contextlib import suppress
+import time
 from pathlib import Path
 
 from freshtide import materialized_view

@@ -40,6 +40,11 @@ def test_a_backlog_is_loaded_in_pieces_of_about_the_same_time_whatever_the_machi
         assert min(took[5:-1]) > AIM / 3
 
 
+def test_the_first_piece_of_a_run_does_not_take_long_even_where_each_file_does() -> None:
+    seconds_per_file = 0.15
+    assert seconds_per_file * PieceSizes().fitting("t", files(500, 400)) < AIM
+
+
 def test_many_small_files_count_for_more_than_their_bytes() -> None:
     assert PieceSizes().fitting("t", files(100_000, 10)) < 1_000
 
@@ -51,5 +56,5 @@ def test_a_file_larger_than_any_piece_is_a_piece_of_its_own() -> None:
 def test_small_loads_do_not_make_pieces_smaller() -> None:
     sizes, backlog = PieceSizes(), files(1_000, MEGABYTE)
     before = sizes.fitting("t", backlog)
-    sizes.measured("t", backlog[:1], 1.0)
+    sizes.measured("t", files(1, 1_000), 1.0)
     assert sizes.fitting("t", backlog) == before

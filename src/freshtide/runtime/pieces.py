@@ -8,8 +8,8 @@ from freshtide.core.arrivals import Arrival
 
 AIM = 10.0
 """Seconds that a load of a backlog should take, about."""
-# The first load of a run is small: nobody knows yet how long it takes.
-_FIRST = 32_000_000
+# The first load of a run is small: nobody knows yet how long it takes, and runs may be short.
+_FIRST = 4_000_000
 # Each file costs what so many bytes cost, be it empty: it is listed, opened and registered.
 _PER_FILE = 128_000
 _GROWTH = 4.0
