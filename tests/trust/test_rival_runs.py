@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from freshtide.catalog import WarehouseBusyError, lease_folder
+from freshtide.catalog import RunLock, WarehouseBusyError, lease_folder
 from freshtide.catalog.leases.folder import FolderSeat
 from freshtide.core.errors import LeaseLostError
 from freshtide.project import create_starter
@@ -77,6 +77,7 @@ def test_a_run_that_slept_while_another_took_over_is_refused_and_no_row_is_lost_
                 sleeper.send_signal(signal.SIGSTOP)
         # As from another machine: there is no lock that tells that the process is there. The other waits for its lease.
         (lease_folder(project / "warehouse") / "run.lock").unlink()
+        wait_until(lambda: _seems_free(project))
         other = _freshtide("run", "--once", at=twin)
         said = other.communicate(timeout=180)
         assert other.returncode == 0, said
@@ -99,6 +100,15 @@ def _freshtide(*words: str, at: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "freshtide", *words], cwd=at, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+
+
+def _seems_free(project: Path) -> bool:
+    """Whether nobody has given a sign for as long as a lease lasts."""
+    try:
+        RunLock(lease_folder(project / "warehouse")).require_free()
+    except WarehouseBusyError:
+        return False
+    return True
 
 
 def _order(project: Path, number: int) -> None:
