@@ -112,6 +112,8 @@ def test_a_file_that_was_changed_before_it_was_loaded_is_loaded_when_its_content
     for _ in range(2):
         shop.load()
         assert totals(shop) == {"x": 40, "y": 20}, "new content is not taken by itself"
+        told = shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED, ArrivalState.REFUSED)
+        assert [file.position for file in told] == [str(waiting)], "it is told of once"
     waiting.write_text(arrived)
     if keeps_its_time:
         os.utime(waiting, ns=(seen.st_atime_ns, seen.st_mtime_ns))

@@ -91,9 +91,7 @@ class ArrivalLedger:
         with self._database.reading() as connection:
             rows = connection.execute(questions.KNOWN_PATHS, {"feed": feed})
             known = {path: (size, modified_ns) for path, size, modified_ns in rows}
-            waiting = connection.scalars(questions.WAITING_FOR_CONTENT, {"feed": feed}).all()
-        known |= {file.position: (file.size, file.modified_ns) for file in self.refusals.all(feed)}
-        return {path: seen for path, seen in known.items() if path not in waiting} if waiting else known
+        return known | {file.position: (file.size, file.modified_ns) for file in self.refusals.all(feed)}
 
     def pending(self, table: str) -> list[Arrival]:
         """Files that the table has still to load."""

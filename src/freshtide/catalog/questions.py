@@ -29,9 +29,10 @@ CONTENTS = select(files.c.sha256, files.c.path).where(
     files.c.rows.is_distinct_from(0),
 )
 LOADED_PATHS = select(files.c.path).where(_FEED, _PATHS, files.c.id.in_(_LOADED_IDS))
-KNOWN_PATHS = select(files.c.path, files.c.size, files.c.modified_ns).where(_FEED)
-WAITING_FOR_CONTENT = select(files.c.path).where(
-    _FEED, files.c.state == ArrivalState.QUARANTINED, files.c.reason == CHANGED_BEFORE_LOADING
+WAITS_FOR_ITS_CONTENT = and_(files.c.state == ArrivalState.QUARANTINED, files.c.reason == CHANGED_BEFORE_LOADING)
+"""`Arrival.waits_for_its_content`."""
+KNOWN_PATHS = select(files.c.path, files.c.size, files.c.modified_ns).where(
+    _FEED, or_(files.c.reason.is_(None), ~WAITS_FOR_ITS_CONTENT)
 )
 IN_STATE = select(files).where(files.c.state.in_(bindparam("states", expanding=True))).order_by(files.c.id)
 OF_FEED_IN_STATE = IN_STATE.where(_FEED)

@@ -7,15 +7,22 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from freshtide.catalog.database import Database
+from freshtide.catalog.questions import WAITS_FOR_ITS_CONTENT
 from freshtide.catalog.rows import arrival_of, values_of
-from freshtide.catalog.schema import refusals
+from freshtide.catalog.schema import files, refusals
 from freshtide.core.arrivals import Arrival
 
 _ADD = insert(refusals)
 _FORGET = delete(refusals).where(refusals.c.feed == bindparam("of_feed"), refusals.c.path == bindparam("of_path"))
-_ALL = select(refusals).order_by(refusals.c.arrived_at, refusals.c.path)
+# A file that waits for its content is put aside and told of as that; what lies in its place is not told of once more.
+_IS_PUT_ASIDE = (
+    select(files.c.id)
+    .where(files.c.feed == refusals.c.feed, files.c.path == refusals.c.path, WAITS_FOR_ITS_CONTENT)
+    .exists()
+)
+_ALL = select(refusals).where(~_IS_PUT_ASIDE).order_by(refusals.c.arrived_at, refusals.c.path)
 _OF_FEED = _ALL.where(refusals.c.feed == bindparam("of_feed"))
-_COUNTS = select(refusals.c.feed, func.count()).group_by(refusals.c.feed)
+_COUNTS = select(refusals.c.feed, func.count()).where(~_IS_PUT_ASIDE).group_by(refusals.c.feed)
 
 
 class Refusals:
