@@ -4,9 +4,10 @@ BIN := .venv/bin
 SOURCES := $(shell find src -type f ! -path '*/__pycache__/*')
 # An installation apart from .venv, in which the working tree stays as it is written.
 COMPILED := build/compiled
-# Each has a Spark of its own, and takes about 1 GB. A file of tests stays on one of them.
+# Each has a Spark of its own, and takes about 1 GB. A file of tests stays on one of them, in the order of conftest.py.
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+THOROUGHLY := FRESHTIDE_TEST_THOROUGHLY=1
 LOCKED := --quiet --disable-pip-version-check --no-deps --require-hashes
 
 .PHONY: help demo test test-compiled test-postgresql test-slow simulate-faults chaos mutate-guards lint format bench wheel compiled lock audit-dependencies clean
@@ -22,13 +23,14 @@ test: .venv/.installed-dev lint ## Check the code and run the tests
 	@$(PYTEST) -m "not slow and not compiled"
 
 test-compiled: .venv/.installed-dev compiled ## Run the tests of what a wheel has compiled; needs a C compiler
-	@PYTHONPATH=$(COMPILED) $(PYTEST) -m "not slow" tests/compiled tests/core tests/guarantees tests/scheduling tests/simulation
+	@$(THOROUGHLY) PYTHONPATH=$(COMPILED) $(PYTEST) --timeout 1200 -m "not slow" tests/compiled tests/core tests/guarantees tests/scheduling tests/simulation
 
 test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on PostgreSQL; its server must be installed
 	@$(BIN)/python -m tests.with_postgresql $(PYTEST) -m "not slow" tests/catalog tests/warehouse tests/cli
 
-test-slow: .venv/.installed-dev ## Run the tests that take minutes
-	@$(BIN)/pytest -m slow
+test-slow: .venv/.installed-dev ## Run the tests that take minutes, and try properties with all of their examples
+	@$(THOROUGHLY) $(PYTEST) --timeout 1200 -m "(slow or hypothesis) and not alone"
+	@$(BIN)/pytest -m alone
 
 simulate-faults: .venv/.installed-dev ## Run the real runtime in simulated worlds with faults: SEEDS=100, FIRST=0, JOBS=1
 	@$(BIN)/python -m faults --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0) --jobs $(or $(JOBS),1)

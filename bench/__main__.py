@@ -57,8 +57,26 @@ def _idle() -> _Benchmark:
     return run
 
 
+def _prediction() -> _Benchmark:
+    from bench.prediction import run
+
+    return run
+
+
 def _simulation() -> _Benchmark:
     from bench.simulation import run
+
+    return run
+
+
+def _sustained() -> _Benchmark:
+    from bench.sustained import run
+
+    return run
+
+
+def _worlds() -> _Benchmark:
+    from bench.worlds import run
 
     return run
 
@@ -94,6 +112,9 @@ _BENCHMARKS = {
     "endurance": _Entry(load=_endurance, limit=2_400),
     "idle": _Entry(load=_idle, limit=600),
     "simulation": _Entry(load=_simulation, limit=600),
+    "sustained": _Entry(load=_sustained, limit=4_800),
+    "worlds": _Entry(load=_worlds, limit=3_600),
+    "prediction": _Entry(load=_prediction, limit=1_200),
     "flows": _Entry(load=_flows, limit=3_600),
     "update-queues": _Entry(load=_update_queues, limit=600),
     "update-tables": _Entry(load=_update_tables, limit=1_200),

@@ -24,8 +24,9 @@ from freshtide.core.events import UpdateFailed
 from freshtide.core.loads import plan_load
 from freshtide.core.steps import Load
 from freshtide.feeds import SettledFile, admit
-from freshtide.runtime.absences import Absences
+from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.recovery import reconcile
+from freshtide.runtime.suspects import Suspects
 from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.scheduling import RetryPolicy
@@ -69,7 +70,7 @@ class _Update:
             graph=project.graph,
             store=self._bench.store,
             catalog=self._bench.catalog,
-            absences=Absences(),
+            memory=UpdateMemory(suspects=Suspects(self._bench.threads)),
             clock=self._bench.clock,
             surroundings=SurroundingsWatch(
                 [],
@@ -79,7 +80,6 @@ class _Update:
                 clock=self._bench.clock.onward,
                 threads=self._bench.threads,
             ),
-            threads=self._bench.threads,
         )
 
     def new_file(self) -> Path:

@@ -14,17 +14,18 @@ _START = datetime(2026, 1, 5, tzinfo=UTC)
 _STATUSES = ("ok", "ok", "ok", "warning", "failed")
 
 
-def write_readings(path: Path, *, index: int, rows: int, span: timedelta, rng: random.Random) -> Path:
+def write_readings(
+    path: Path, *, index: int, rows: int, span: timedelta, rng: random.Random, start: datetime = _START
+) -> Path:
     """Write the file of the index-th span of time: every row is younger than all rows of the files before it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         file.write(_HEADER)
-        file.writelines(_lines(index, rows, span, rng))
+        file.writelines(_lines(start + index * span, rows, span / rows, rng))
     return path
 
 
-def _lines(index: int, rows: int, span: timedelta, rng: random.Random) -> Iterator[str]:
-    begin, step = _START + index * span, span / rows
+def _lines(begin: datetime, rows: int, step: timedelta, rng: random.Random) -> Iterator[str]:
     for row in range(rows):
         at = begin + (row + 1) * step
         value, seen = rng.random() * 1_000, rng.getrandbits(30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
@@ -62,6 +62,17 @@ class StreamingQueries:
             for feed, path in files.items():
                 if feed not in found and (moment := self._committed_at(feed, path)) is not None:
                     found[feed] = moment
+        return found
+
+    def wait_for_all(self, files: Sequence[Path], *, limit: float) -> dict[Path, float]:
+        """The commit time of each file, several of a feed among them; those not committed in time are left out."""
+        end = time.monotonic() + limit
+        found: dict[Path, float] = {}
+        while len(found) < len(files) and time.monotonic() < end:
+            time.sleep(0.5)
+            for path in files:
+                if path not in found and (moment := self._committed_at(path.parent.name, path)) is not None:
+                    found[path] = moment
         return found
 
     def _committed_at(self, feed: str, file: Path) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from sqlalchemy import create_engine
@@ -13,8 +13,11 @@ from faults.disk import DeadError
 from faults.plainsql import PlainEngine
 from faults.turns import Process
 from freshtide.catalog import Catalog
+from freshtide.catalog.schema import metadata
 from freshtide.catalog.upgrades import bring_up_to_date
 
+# More than a run ever asks.
+_STATEMENTS = 1_000
 _NUMBERS = "SELECT name, number FROM tables"
 _LOADS = """
 SELECT loads.table_name, files.path, coalesce(loads.sha256, files.sha256)
@@ -28,9 +31,13 @@ class Books:
     def __init__(self, place: int = 0) -> None:
         """`place` tells the databases of a world apart."""
         self._database = _database(place)
-        self._database.deserialize(_empty())
-        self._loads: tuple[int, set[tuple[str, str, str]]] | None = None
-        """What was loaded when so many rows had been changed."""
+        # Emptied, and not made anew: what SQLite has prepared stays so.
+        for table in metadata.sorted_tables:
+            self._database.execute(f"DELETE FROM {table.name}")
+        self._database.execute("DELETE FROM sqlite_sequence")
+        self._database.commit()
+        self._found: dict[str, tuple[int, list[Any]]] = {}
+        """What was found last by a question, when so many rows had been changed."""
 
     def catalog(self, process: Process) -> Catalog:
         """The catalog as one process has it. Whatever a process asks after its end is not heard."""
@@ -43,15 +50,19 @@ class Books:
 
     def numbers(self) -> dict[str, int]:
         """By table the last update that is booked."""
-        return dict(self._database.execute(_NUMBERS))
+        return dict(self._asked(_NUMBERS))
 
     def loads(self) -> set[tuple[str, str, str]]:
         """(table, path, digest) of all files that are booked as loaded."""
-        if self.is_in_transaction:
-            return set(self._database.execute(_LOADS))  # What is not committed may be taken back.
-        if self._loads is None or self._loads[0] != self._database.total_changes:
-            self._loads = self._database.total_changes, set(self._database.execute(_LOADS))
-        return self._loads[1]
+        return set(self._asked(_LOADS))
+
+    def _asked(self, question: str) -> list[Any]:
+        changes, found = self._database.total_changes, self._found.get(question)
+        if found is None or found[0] != changes or self.is_in_transaction:
+            found = changes, self._database.execute(question).fetchall()
+            if not self.is_in_transaction:  # What is not committed may be taken back.
+                self._found[question] = found
+        return found[1]
 
 
 class _Line:
@@ -81,12 +92,8 @@ class _Line:
 
 @cache
 def _database(place: int) -> sqlite3.Connection:
-    del place
-    return sqlite3.connect(":memory:", check_same_thread=False)
-
-
-@cache
-def _empty() -> bytes:
     """A database with the catalog's tables and nothing in them."""
-    bring_up_to_date(create_engine("sqlite://", creator=partial(_database, 0), poolclass=StaticPool))
-    return _database(0).serialize()
+    del place
+    database = sqlite3.connect(":memory:", check_same_thread=False, cached_statements=_STATEMENTS)
+    bring_up_to_date(create_engine("sqlite://", creator=lambda: database, poolclass=StaticPool))
+    return database

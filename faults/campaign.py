@@ -10,11 +10,11 @@ from random import Random
 from faults.books import Books
 from faults.followed import WrongError
 from faults.lives import Life, open_tables
-from faults.tables import BASES, VIEWS, project
+from faults.tables import BASES, FEEDS, VIEWS, project
 from faults.trouble import Lean, Mix, clock_step, drawn, put_into, set_temper
 from faults.turns import Process
 from faults.world import World
-from freshtide.catalog import RequestKind
+from freshtide.catalog import Catalog, RequestKind
 from freshtide.core.arrivals import ArrivalState
 from freshtide.core.errors import FreshtideError
 from freshtide.runs import Places
@@ -53,9 +53,14 @@ class Play:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether there is more to come: enough files, and updates."""
+        """Whether there is more to come: enough files, and updates, with those that are due for files that wait."""
         landed = len(self.world.producer.files)
-        return landed < self.mix.files or (self.world.updates < _FEWEST_UPDATES and landed < _MOST_FILES)
+        return landed < self.mix.files or (self._updates_at_least < _FEWEST_UPDATES and landed < _MOST_FILES)
+
+    @property
+    def _updates_at_least(self) -> int:
+        behind = [name for name in BASES if self.world.oracle.missing(name)]
+        return self.world.updates + len(behind) + sum(view.source in behind for view in VIEWS.values())
 
     def step(self) -> None:
         """Something happens, and then some time passes."""
@@ -75,8 +80,10 @@ class Play:
             world.step_clock(clock_step(rng))
         if rng.random() < _SEEN_TO:
             self._see_to_it(rng.choice(world.lives).books)
-        world.producer.land(world.disk.another_process())
-        world.go_on(rng.expovariate(0.25))
+        name = rng.choice(tuple(BASES))
+        if len(world.oracle.missing(name)) < mix.waiting:
+            world.producer.land(world.disk.another_process(), BASES[name].feed)
+        world.go_on(rng.expovariate(1.0))
         self._end_those_due()
         self._look()
 
@@ -127,6 +134,7 @@ class Play:
         now, catalog = self.world.turns.now, books.catalog(Process("a user"))
         for row in catalog.tables.all().values():
             if row.status == "failed":
+                self._put_back(row.name, catalog)
                 catalog.requests.add(RequestKind.RESUME, row.name, at=now)
         for file in catalog.arrivals.in_state(ArrivalState.QUARANTINED):
             catalog.requests.add(RequestKind.RETRY, file.position, at=now)
@@ -135,6 +143,16 @@ class Play:
             known = catalog.arrivals.by_paths(file.feed, [file.position])[file.position]
             self.world.producer.put_back(self.world.disk.another_process(), known.position, known.digest)
 
+    def _put_back(self, table: str, catalog: Catalog) -> None:
+        """A table cannot be computed anew where files have other content than it was computed from."""
+        if table in BASES:
+            producer, feed, disk = self.world.producer, BASES[table].feed, self.world.disk.another_process()
+            landed = [file.path for file in producer.files if file.feed == feed]
+            for known in catalog.arrivals.by_paths(feed, landed).values():
+                # One that could not be read yet is known without a digest.
+                if known.digest not in ("", producer.by_path[known.position].now):
+                    producer.put_back(disk, known.position, known.digest)
+
     def end_well(self) -> int:
         """No more faults: everything is loaded within bounded time, and is what it should be; how many updates."""
         world = self.world
@@ -142,6 +160,9 @@ class Play:
         world.history.note("faults", "are over")
         for life in self._last():
             self._finish(life)
+            while world.updates < _FEWEST_UPDATES:
+                world.producer.land(world.disk.another_process(), self.rng.choice(tuple(FEEDS)))
+                self._finish(life)
         tables = open_tables(world.disk.another_process(), lambda: 0.0)
         for name in (*BASES, *VIEWS):
             snapshot = tables.table(name).snapshot

@@ -30,7 +30,7 @@ from freshtide.spark.latest.tables import LatestTables
 from freshtide.storage import Prepared, Store, finish_interrupted, is_unfinished, journal_folder
 from freshtide.world import Clock, Threads
 
-_HANGS_FOR = 120.0
+_HANGS_FOR = 40.0
 _STARTS_IN = 3.0
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
@@ -20,6 +20,8 @@ from faults.files import SimulatedFile, facts_of
 from faults.platter import Clock, File, Folder, Node, Platter
 from freshtide.world import Room, StrPath
 
+# How a path ends that is none of a name in a folder.
+_NO_NAMES = ("", ".")
 _ROOM = Room(total=1 << 40, free=1 << 39)
 
 
@@ -107,18 +109,19 @@ class SimulatedDisk:
 
     def meet(self, call: str, path: str) -> None:
         """Count a call, and let it fail if it shall."""
+        platter = self._platter
         self.calls[call] += 1
-        self._platter.spend()
+        platter.spend()
         if self.dies_at is not None and self.calls.total() >= self.dies_at:
             self.kill()
         for act in self.acts:
             if act.is_now(call, path):
                 act.do()
-        if not self._is_alive or not self._platter.is_on:
+        if not self._is_alive or not platter.is_on:
             raise DeadError(call, path)
         for fault in self.faults:
             if fault.is_now(call, path):
-                self._platter.tell("fault", f"{errno.errorcode[fault.error]} at {call} of {path}")
+                platter.tell("fault", f"{errno.errorcode[fault.error]} at {call} of {path}")
                 raise _refusal(fault.error, path)
 
     # The port.
@@ -251,12 +254,13 @@ class SimulatedDisk:
             waiting += [(f"{path}/{name}", inside) for name, inside in inner.items()]
 
     def exists(self, path: StrPath) -> bool:
-        self.meet("exists", os.fspath(path))
+        place = os.fspath(path)
+        self.meet("exists", place)
+        above, _, name = place.rpartition("/")
         try:
-            self._found(path)
+            return name in _NO_NAMES or name in self._folder(above).names
         except (FileNotFoundError, NotADirectoryError):
             return False
-        return True
 
     def look(self, path: StrPath) -> os.stat_result:
         return facts_of(self._node("look", path))
@@ -282,19 +286,31 @@ class SimulatedDisk:
         self.meet(call, place)
         return self._found(place)
 
-    def _found(self, path: StrPath) -> Node:
-        return self._below_root(_parts(os.fspath(path)), path)
+    def _found(self, path: str) -> Node:
+        above, _, name = path.rpartition("/")
+        if name in _NO_NAMES:
+            return self._folder(path)
+        node = self._folder(above).names.get(name)
+        if node is None:
+            raise _refusal(errno.ENOENT, path)
+        return node
 
-    def _below_root(self, names: Iterable[str], path: StrPath) -> Node:
-        node: Node = self._platter.root
-        for name in names:
-            if isinstance(node, File):
-                raise _refusal(errno.ENOTDIR, path)
-            inner = node.names.get(name)
+    def _folder(self, path: str) -> Folder:
+        """The folder of that path. All are asked for again and again, and few ever lose their names."""
+        folder = self._platter.folders.get(path)
+        return folder if folder is not None else self._walked(path)
+
+    def _walked(self, path: str) -> Folder:
+        folder = self._platter.root
+        for name in _parts(path):
+            inner = folder.names.get(name)
             if inner is None:
                 raise _refusal(errno.ENOENT, path)
-            node = inner
-        return node
+            if isinstance(inner, File):
+                raise _refusal(errno.ENOTDIR, path)
+            folder = inner
+        self._platter.folders[path] = folder
+        return folder
 
     def _file(self, call: str, path: StrPath) -> File:
         node = self._node(call, path)
@@ -309,11 +325,8 @@ class SimulatedDisk:
 
     def _placed(self, path: StrPath) -> tuple[Folder, str]:
         """The folder that a path lies in, and its name there."""
-        *above, name = _parts(os.fspath(path))
-        folder = self._below_root(above, path)
-        if isinstance(folder, File):
-            raise _refusal(errno.ENOTDIR, path)
-        return folder, name
+        above, _, name = os.fspath(path).rpartition("/")
+        return self._folder(above), name
 
     def _file_made(self, call: str, path: StrPath) -> File:
         self.meet(call, os.fspath(path))

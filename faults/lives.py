@@ -7,11 +7,13 @@ from functools import partial
 
 from faults.books import Books
 from faults.computer import SimulatedComputer, Temper
+from faults.content import PlainRows
 from faults.deltalog import PlainDeltaLogs
 from faults.disk import SimulatedDisk
 from faults.machines import Machine
 from faults.tables import project
 from faults.turns import Process, TurnClock, Turns, TurnThreads
+from freshtide.project import Project
 from freshtide.runs import Places
 from freshtide.runtime.parts import RunParts, open_store
 from freshtide.storage import Store
@@ -20,7 +22,7 @@ from freshtide.world import Flag
 
 def open_tables(disk: SimulatedDisk, now: Callable[[], float]) -> Store:
     """The tables on a disk, as one process sees it."""
-    return open_store(project(), disk, PlainDeltaLogs(disk, now))
+    return open_store(project(), disk, PlainDeltaLogs(disk, now), PlainRows())
 
 
 class Life:
@@ -36,7 +38,9 @@ class Life:
         books: Books,
         temper: Temper,
         tell: Callable[[str, str], None],
+        declares: Callable[[], Project],
     ) -> None:
+        """`declares` is asked for the project at the start, and whenever the files of it are read again."""
         self.name = name
         self.process = Process(name)
         self.disk = disk
@@ -46,7 +50,7 @@ class Life:
         self._tell = tell
         self._own = machine.start()
         threads, clock = TurnThreads(turns, self.process), TurnClock(turns)
-        declared = project()
+        declared = declares()
         store = open_tables(disk, clock.now)
         self.catalog = books.catalog(self.process)
         computer = SimulatedComputer(store, clock=clock, threads=threads, temper=temper, tell=self._say)
@@ -62,6 +66,9 @@ class Life:
             store=store,
             computer=computer,
             checks=computer.checks,
+            reload=declares,
+            # What it computes it knows of each table by its name.
+            recompute=lambda _project: computer,
         )
         self._stop: Flag = threads.flag()
         self.fault: Exception | None = None

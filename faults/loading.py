@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from faults.content import as_table, parsed
+from faults.content import parsed, written
 from faults.tables import BASES, Row, is_split_off, project
 from freshtide.core.loads import LoadPlan
 from freshtide.core.steps import Load
@@ -72,7 +73,7 @@ class Loading:
         self._work()
         rows = self._read(table.name, plan)
         self._work()
-        files = tuple(main.write(as_table(rows.kept, ROWS), number=number)) if rows.kept else ()
+        files = written(main, rows.kept, ROWS, number=number)
         record = UpdateRecord(
             number=number,
             kind=UpdateKind.REBUILD if step.rebuild else UpdateKind.LOAD,
@@ -84,7 +85,7 @@ class Loading:
             targets=current.record.targets if current is not None and current.record is not None else {},
             revised_from=BEGINNING if step.rebuild else _reaching_back(files, main.snapshot),
         )
-        beside = self._beside(record, ((rejects, as_table(rows.bad, _REJECTS)), (late, as_table(rows.late, ROWS))))
+        beside = self._beside(record, ((rejects, rows.bad, _REJECTS), (late, rows.late, ROWS)))
         update = Prepared(own=(main, self._change(record, ROWS, files)), beside=beside, files=plan.arrivals)
         if table.flow is None or not (plan.items or current is None or step.rebuild):
             self._work()
@@ -121,15 +122,15 @@ class Loading:
         return rows
 
     def _beside(
-        self, record: UpdateRecord, sides: Sequence[tuple[StoredTable, pa.Table]]
+        self, record: UpdateRecord, sides: Sequence[tuple[StoredTable, Sequence[tuple[Any, ...]], pa.Schema]]
     ) -> tuple[tuple[StoredTable, Change], ...]:
         """What is put aside; a rebuild judges anew what had been, and the old rows go even if no new ones come."""
         aside = replace(record, counts=Counts(), arrivals=(), targets={})
         found = []
-        for side, rows in sides:
-            if rows.num_rows or (record.kind is UpdateKind.REBUILD and side.snapshot is not None):
-                added = tuple(side.write(rows, number=record.number)) if rows.num_rows else ()
-                found.append((side, self._change(aside, rows.schema, added)))
+        for side, rows, schema in sides:
+            if rows or (record.kind is UpdateKind.REBUILD and side.snapshot is not None):
+                added = written(side, rows, schema, number=record.number)
+                found.append((side, self._change(aside, schema, added)))
         return tuple(found)
 
     def _begun(self, flow: str) -> Path:
@@ -148,8 +149,8 @@ class Loading:
         # What a run left behind that did not come to its end is not ours to commit.
         snapshot = other.recover()
         number = 1 if snapshot is None else snapshot.number + 1
-        added = tuple(other.write(as_table(rows, ROWS), number=number)) if rows else ()
-        written = UpdateRecord(
+        added = written(other, rows, ROWS, number=number)
+        its = UpdateRecord(
             number=number,
             kind=UpdateKind.FLOW,
             freshness=None,
@@ -157,7 +158,7 @@ class Loading:
             definition=f"flow {flow}",
             sources={table: record.number},
         )
-        change = replace(self._change(written, ROWS, added), replace_all=record.kind is UpdateKind.REBUILD)
+        change = replace(self._change(its, ROWS, added), replace_all=record.kind is UpdateKind.REBUILD)
         return TableCommit(table=name, change=change)
 
     def _come_to(self, other: TableCommit, record: UpdateRecord) -> int:

@@ -210,12 +210,16 @@ class Oracle:
             if path not in self.table(name).arrivals:
                 raise WrongError(f"{path} is booked as loaded into {name}, and no commit says so.")
 
+    def missing(self, name: str) -> list[str]:
+        """The files that a base table has not loaded."""
+        feed, arrivals = BASES[name].feed, self.table(name).arrivals
+        return [file.path for file in self.producer.files if file.feed == feed and file.path not in arrivals]
+
     def waits_for(self, loads: set[tuple[str, str, str]]) -> str | None:
         """What is not done yet; None once all that has landed is loaded and booked, and all views have come along."""
-        for name, base in BASES.items():
+        for name in BASES:
             table = self.table(name)
-            missing = [file.path for file in self.producer.files if file.feed == base.feed]
-            missing = [path for path in missing if path not in table.arrivals]
+            missing = self.missing(name)
             if missing:
                 return f"{name} has not loaded {missing[0]}"
             unbooked = [path for path, digest in table.arrivals.items() if (name, path, digest) not in loads]

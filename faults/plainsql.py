@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
@@ -40,31 +39,45 @@ class PlainEngine:
         self._connection = PlainConnection(line)
         self._line = line
 
-    @contextmanager
-    def connect(self) -> Iterator[PlainConnection]:
-        try:
-            yield self._connection
-        finally:
-            self._line.rollback()
+    def connect(self) -> PlainConnection:
+        return self._connection
 
-    @contextmanager
-    def begin(self) -> Iterator[PlainConnection]:
-        try:
-            yield self._connection
-            self._line.commit()
-        except BaseException:
-            self._line.rollback()
-            raise
+    def begin(self) -> PlainTransaction:
+        return PlainTransaction(self._line, self._connection)
 
     def dispose(self) -> None:
         """The database goes on without it."""
 
 
+class PlainTransaction:
+    """What is written within it is there afterwards, or nothing of it."""
+
+    def __init__(self, line: Line, connection: PlainConnection) -> None:
+        self._line = line
+        self._connection = connection
+
+    def __enter__(self) -> PlainConnection:
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        try:
+            if kind is None:
+                self._line.commit()
+        finally:
+            self._line.rollback()  # Of what is left: nothing, if it was committed.
+
+
 class PlainConnection:
-    """Stands in for a connection."""
+    """Stands in for a connection; what was not committed when it is left is taken back."""
 
     def __init__(self, line: Line) -> None:
         self._line = line
+
+    def __enter__(self) -> PlainConnection:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._line.rollback()
 
     def execute(self, statement: Any, asked: Any = None) -> Found:
         if isinstance(asked, list):
@@ -122,7 +135,8 @@ class _Expanded:
     sql: str
     fixed: Mapping[str, Any]
     """What the statement itself binds."""
-    given: Sequence[tuple[str, _Process | None]]
+    processes: Sequence[tuple[str, _Process]]
+    """What of that which is asked is not as SQLite has it."""
     lists: Sequence[tuple[str, Sequence[str], _Process | None]]
     """By what is asked with the names of its parts."""
 
@@ -141,16 +155,17 @@ class _Question:
     expanded: dict[tuple[int, ...], _Expanded] = field(default_factory=dict)
 
     def bound(self, asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        lengths = tuple(len(asked[name]) for name in self.lists)
+        """What SQLite is asked; names that it does not know are of no concern to it."""
+        lengths = tuple([len(asked[name]) for name in self.lists]) if self.lists else ()
         found = self.expanded.get(lengths)
         if found is None:
             found = self.expanded[lengths] = self._expand(asked)
-        values = dict(found.fixed)
-        for name, process in found.given:
-            values[name] = asked[name] if process is None else process(asked[name])
-        for name, parts, process in found.lists:
+        values = {**found.fixed, **asked}
+        for name, process in found.processes:
+            values[name] = process(asked[name])
+        for name, parts, process_part in found.lists:
             for part, value in zip(parts, asked[name], strict=True):
-                values[part] = value if process is None else process(value)
+                values[part] = value if process_part is None else process_part(value)
         return found.sql, values
 
     def _expand(self, asked: Mapping[str, Any]) -> _Expanded:
@@ -164,7 +179,11 @@ class _Question:
                 for name, value in state.parameters.items()
                 if name not in known
             },
-            given=[(name, self._process(name)) for name in asked if name in state.parameters],
+            processes=[
+                (name, process)
+                for name in asked
+                if name in state.parameters and (process := self._process(name)) is not None
+            ],
             lists=[(name, each, self._process(name)) for name, each in parts.items()],
         )
 

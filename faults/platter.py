@@ -84,6 +84,8 @@ class Platter:
         self.is_on = True
         """Whether the machine has power: without, nobody is answered."""
         self.root = Folder(1, self.now_ns(), self.now_ns())
+        self.folders: dict[str, Folder] = {}
+        """By path those that were asked for, as long as no folder loses a name."""
 
     def now_ns(self) -> int:
         return int(self.clock() * 1e9)
@@ -101,6 +103,8 @@ class Platter:
         renaming = Renaming(next(self._orders), names)
         now = self.now_ns()
         for folder, name, node in names:
+            if isinstance(folder.names.get(name), Folder):
+                self.folders.clear()
             if node is None:
                 del folder.names[name]
             else:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 
 from faults.content import as_csv, line_of
 from faults.disk import SimulatedDisk
-from faults.tables import FEEDS, LATENESS, ROOT, Row
+from faults.tables import LATENESS, ROOT, Row
 
 _KEYS = "pqr"
 
@@ -31,12 +30,14 @@ class Content:
 
 @dataclass(slots=True, kw_only=True)
 class Landed:
-    """A file that has been put into a folder, and all that it has held, the last one now."""
+    """A file that has been put into a folder, and all that it has held."""
 
     feed: str
     path: str
     contents: dict[str, Content] = field(default_factory=dict)
     """By digest."""
+    now: str = ""
+    """The digest of what it holds."""
 
 
 @dataclass(slots=True)
@@ -50,8 +51,7 @@ class Producer:
     by_path: dict[str, Landed] = field(default_factory=dict)
     _ids: int = 0
 
-    def land(self, disk: SimulatedDisk) -> None:
-        feed = self.rng.choice(tuple(FEEDS))
+    def land(self, disk: SimulatedDisk, feed: str) -> None:
         file = Landed(feed=feed, path=str(ROOT / "landing" / feed / f"{len(self.files):06d}.csv"))
         self.files.append(file)
         self.by_path[file.path] = file
@@ -67,21 +67,22 @@ class Producer:
 
     def put_back(self, disk: SimulatedDisk, path: str, digest: str) -> None:
         """A file gets the content again that it had before."""
-        self._write(disk, path, self.by_path[path].contents[digest])
+        self._write(disk, self.by_path[path], digest)
         self.tell("put back", path)
 
     def _put(self, disk: SimulatedDisk, file: Landed) -> None:
         content = self._content()
-        file.contents[content.digest] = content
-        self._write(disk, file.path, content)
+        digest = content.digest
+        file.contents[digest] = content
+        self._write(disk, file, digest)
 
-    def _write(self, disk: SimulatedDisk, place: str, content: Content) -> None:
-        path = Path(place)
-        partial = path.with_suffix(".part")
-        disk.write(partial, content.data)
+    def _write(self, disk: SimulatedDisk, file: Landed, digest: str) -> None:
+        partial = f"{file.path}.part"
+        disk.write(partial, file.contents[digest].data)
         disk.sync(partial)
-        disk.rename(partial, path)
-        disk.sync(path.parent)
+        disk.rename(partial, file.path)
+        disk.sync(file.path.rpartition("/")[0])
+        file.now = digest
 
     def _content(self) -> Content:
         """Some rows of it are bad, and some come too late."""

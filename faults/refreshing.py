@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
-from faults.content import as_table, rows_of
+from faults.content import rows_of, written
 from faults.loading import ROWS, TIME
 from faults.tables import VIEWS
 from freshtide.core.cuts import Cuts
@@ -76,7 +76,7 @@ class Refreshing:
             begins = min([since, *(file.low or 0 for file in remove)])
             place = schema.get_field_index(table.time_column or "")
             new = [values for values in whole if values[place] >= begins]
-        files = tuple(stored.write(as_table(new, schema), number=number)) if new else ()
+        files = written(stored, new, schema, number=number)
         self._work()
         record = UpdateRecord(
             number=number,

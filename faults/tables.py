@@ -30,15 +30,17 @@ _FEED: dict[str, Any] = {
     "settle": "renamed",
     "period": "10s",
 }
-_TABLES = """
-CREATE STREAMING TABLE a AS SELECT * FROM STREAM in_order;
-CREATE STREAMING TABLE b AS SELECT * FROM STREAM with_late WHERE v >= 0;
-CREATE STREAMING TABLE c TBLPROPERTIES ('flow' = 'split') AS SELECT * FROM STREAM to_split;
-CREATE MATERIALIZED VIEW large AS SELECT id, ts, k, v FROM a WHERE v > 50;
-CREATE MATERIALIZED VIEW per_minute AS
-  SELECT date_trunc('MINUTE', ts) AS minute, k, sum(v) AS total FROM b GROUP BY 1, 2;
-CREATE MATERIALIZED VIEW totals AS SELECT k, sum(v) AS total FROM a GROUP BY k;
-"""
+_TABLES = {
+    "a": "CREATE STREAMING TABLE a AS SELECT * FROM STREAM in_order",
+    "b": "CREATE STREAMING TABLE b AS SELECT * FROM STREAM with_late WHERE v >= 0",
+    "c": "CREATE STREAMING TABLE c TBLPROPERTIES ('flow' = 'split') AS SELECT * FROM STREAM to_split",
+    "large": "CREATE MATERIALIZED VIEW large AS SELECT id, ts, k, v FROM a WHERE v > 50",
+    "per_minute": (
+        "CREATE MATERIALIZED VIEW per_minute AS "
+        "SELECT date_trunc('MINUTE', ts) AS minute, k, sum(v) AS total FROM b GROUP BY 1, 2"
+    ),
+    "totals": "CREATE MATERIALIZED VIEW totals AS SELECT k, sum(v) AS total FROM a GROUP BY k",
+}
 
 
 class Row(NamedTuple):
@@ -101,19 +103,28 @@ VIEWS: Mapping[str, View] = {
 }
 
 
-@cache
 def project() -> Project:
+    return declared()
+
+
+@cache
+def declared(*, without: frozenset[str] = frozenset(), tracks: int = 2) -> Project:
+    """The project without some of its tables and feeds, and with so many tracks."""
     declarations = Declarations()
     for feed, more in FEEDS.items():
-        declared, problems = read_feed(
+        if feed in without:
+            continue
+        found, problems = read_feed(
             {"name": feed, "path": f"landing/{feed}/*.csv", **_FEED, **more}, lambda _: _BY_HAND
         )
-        assert declared is not None, problems
-        declarations.add_feed(declared)
+        assert found is not None, problems
+        declarations.add_feed(found)
     flow = Flow("split")
     arrived = flow.read(feed="to_split")
     arrived.filter("v >= 30").write(table="c")
     arrived.filter("v < 30").write(table="c_small")
     declarations.add_flow(flow.graph())
-    declare_sql(_TABLES, "<simulated>", declarations)
-    return assemble(declarations, settings_from(_SETTINGS), ROOT)
+    for name, text in _TABLES.items():
+        if name not in without:
+            declare_sql(text, "<simulated>", declarations)
+    return assemble(declarations, settings_from({**_SETTINGS, "tracks": tracks}), ROOT)

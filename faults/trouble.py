@@ -21,8 +21,10 @@ _COMMITTING = ("write", "sync", "link", "remove")
 # Not those that read: Arrow asks for these on threads of its own, which take no turns.
 _INTERRUPTED = frozenset(("write", "sync", "link", "rename", "remove", "names", "look", "create", "touch"))
 _CLOCK_STEPS = (-86_400.0, -600.0, -5.0, 5.0, 600.0, 3_600.0)
-# A lease lasts 15 seconds: a process that sleeps longer loses it to whoever waits.
-_SLEEPS = (5.0, 20.0, 40.0, 60.0, 90.0)
+# A lease lasts 15 seconds: a process that sleeps longer loses it to whoever waits. Most harm can be done by one that
+# wakes up when the other has just begun.
+_SHORT_SLEEP, _LONG_SLEEP = 5.0, 40.0
+_TAKEN_OVER = (15.0, 22.0)
 
 Rivals = Literal["none", "same machine", "other machine", "own catalog"]
 Lean = Literal["deaths", "power cuts", "rivals", "replaced"]
@@ -35,6 +37,8 @@ class Mix:
 
     files: int
     """How many land at least."""
+    waiting: int
+    """How many of a feed wait at most: those that wait together are loaded together, and bring fewer updates."""
     lives: int
     """How many processes meet trouble. Who comes after them has peace: a start costs about as much as an update."""
     longest_life: float
@@ -58,6 +62,7 @@ def drawn(rng: Random, lean: Lean | None = None) -> Mix:
     rivals: Rivals = rng.choice(("none", "none", "none", "same machine", "other machine", "own catalog"))
     mix = Mix(
         files=rng.randint(12, 20),
+        waiting=rng.choice((1, 1, 3)),
         lives=rng.randint(1, 3) + (rivals != "none"),
         longest_life=rng.choice((20.0, 60.0, 60.0, 200.0)),
         disk_faults=rng.choice(((0,), (0, 1, 1, 2, 4))),
@@ -85,7 +90,7 @@ def set_temper(world: World, rng: Random) -> None:
     """How the computer is, for the whole run."""
     temper = world.temper
     temper.failures = rng.choice((0.0, 0.0, 0.05, 0.2))
-    temper.slowness = rng.choice((0.1, 0.5, 2.0))
+    temper.slowness = rng.choice((0.1, 0.3, 1.0))
     temper.hangs = rng.choice((0.0, 0.0, 0.0, 0.02))
     temper.deaths = rng.choice((0.0, 0.0, 0.0, 0.03))
 
@@ -97,7 +102,8 @@ def put_into(life: Life, world: World, mix: Mix, rng: Random) -> int:
     if rng.random() < mix.deaths:
         _happens(life, world.cut_power if rng.random() < mix.power_cuts else life.die, rng)
     if rng.random() < mix.sleeps:
-        sleep = partial(life.sleep, rng.choice(_SLEEPS))
+        seconds = rng.choice((_SHORT_SLEEP, _LONG_SLEEP, rng.uniform(*_TAKEN_OVER), rng.uniform(*_TAKEN_OVER)))
+        sleep = partial(life.sleep, seconds)
         if rng.random() < 0.7:
             # Just before it commits, and after it has asked whether it may.
             publishing = frozenset(("write", "link", "rename"))
@@ -115,7 +121,7 @@ def _fault(rng: Random) -> Fault:
     return Fault(
         error=rng.choice(_ERRORS),
         calls=frozenset(rng.choice(_FAILING)),
-        nth=rng.randint(1, 300),
+        nth=rng.randint(1, 200),
         times=rng.choice((1, 1, 3, 30)),
     )
 
@@ -125,12 +131,12 @@ def _happens(life: Life, do: Callable[[], None], rng: Random) -> None:
     match rng.choice(("call", "commit", "commit", "journal", "statement")):
         case "call":
             life.disk.acts.append(
-                Act(calls=frozenset(("sync", "write", "names", "look")), nth=rng.randint(20, 1_000), do=do)
+                Act(calls=frozenset(("sync", "write", "names", "look")), nth=rng.randint(20, 500), do=do)
             )
         case "commit":
             calls = frozenset((rng.choice(_COMMITTING),))
-            life.disk.acts.append(Act(calls=calls, below="/_delta_log", nth=rng.randint(1, 60), do=do))
+            life.disk.acts.append(Act(calls=calls, below="/_delta_log", nth=rng.randint(1, 25), do=do))
         case "journal":
-            life.disk.acts.append(Act(below="/flows/", nth=rng.randint(1, 100), do=do))
+            life.disk.acts.append(Act(below="/flows/", nth=rng.randint(1, 40), do=do))
         case "statement":
-            life.process.at_statement[rng.randint(50, 1_500)] = do
+            life.process.at_statement[rng.randint(50, 600)] = do

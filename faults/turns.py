@@ -230,12 +230,13 @@ class TurnCondition:
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
         self._changed = TurnFlag(turns)
+        self._freed = TurnFlag(turns)
         self._owner: _Turn | None = None
 
     def __enter__(self) -> bool:
         while self._owner is not None:
-            self._changed.clear()
-            self._changed.wait()
+            self._freed.clear()
+            self._freed.wait()
         self._owner = self._turns.current
         return True
 
@@ -243,7 +244,7 @@ class TurnCondition:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._owner = None
-        self._changed.set()
+        self._freed.set()
 
     def wait_for(self, predicate: Callable[[], bool], timeout: float | None = None) -> bool:
         until = None if timeout is None else self._turns.steady + timeout
@@ -252,7 +253,8 @@ class TurnCondition:
             if left is not None and left <= 0.0:
                 return False
             self._owner = None
-            self._changed.set()
+            # Whoever wants to have it may; those who wait for a change would only wake each other for ever.
+            self._freed.set()
             self._changed.clear()
             self._changed.wait(left)
             self.__enter__()

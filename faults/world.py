@@ -14,7 +14,7 @@ from faults.lives import Life
 from faults.machines import Machine
 from faults.oracle import Oracle
 from faults.producer import Producer
-from faults.tables import BASES, FEEDS, ROOT, VIEWS
+from faults.tables import BASES, FEEDS, ROOT, VIEWS, project
 from faults.turns import Turns
 
 # Virtual seconds that a call of the disk takes: a run looks for files less often where looking takes long.
@@ -40,6 +40,8 @@ class World:
         self.machines = _machines(0)
         self.lives: list[Life] = []
         self.begun = 0
+        self.declared = project()
+        """What the files of the project say."""
         self.power_cuts = 0
         for feed in FEEDS:
             self.disk.make_folders(ROOT / "landing" / feed)
@@ -69,6 +71,7 @@ class World:
             books=self.books[books],
             temper=self.temper,
             tell=self.history.note,
+            declares=lambda: self.declared,
         )
         self.lives.append(life)
         return life

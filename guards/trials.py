@@ -78,6 +78,7 @@ def _failure(
         **os.environ,
         "CI": "true",  # the same random examples each time
         "FRESHTIDE_TEST_PATIENCE": str(_PATIENCE_SECONDS),
+        "FRESHTIDE_TEST_THOROUGHLY": "1",
         "PYTHONPATH": os.pathsep.join([str(source), str(ROOT)]),
     }
     named = [str(Path("tests") / str(test)) for test in tests]

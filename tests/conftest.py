@@ -14,14 +14,15 @@ os.environ.pop("COLUMNS", None)
 
 import freshtide.cli.output  # noqa: F401 - for that alone
 from freshtide.spark import SparkSession, start_session
+from tests.examples import examples
 
 # Tests are short: a JVM that compiles lightly and collects its garbage on one thread is through with them in half
 # the time. By the environment, so that processes which tests start do so as well.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # A change is judged by the same examples each time; at a desk every run looks at new ones. A busy machine is no fault.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("desk", deadline=None)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=examples(100))
+settings.register_profile("desk", deadline=None, max_examples=examples(100))
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 
@@ -29,6 +30,14 @@ settings.load_profile("ci" if os.environ.get("CI") else "desk")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A Spark session, started when the first test asks for it."""
     log: Path = tmp_path_factory.mktemp("spark") / "spark.log"
-    session = start_session({"spark.master": "local[2]"}, log=log)
+    # Room for what updates leave behind: otherwise its garbage is collected twice in each test.
+    heap = {"spark.driver.extraJavaOptions": "-Xms1g -Xmn640m"}
+    session = start_session({"spark.master": "local[2]", **heap}, log=log)
     yield session
     session.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that need Spark come first: they take longest, and what is short evens out when the workers are done."""
+    with_spark = {item.path for item in items if isinstance(item, pytest.Function) and "spark" in item.fixturenames}
+    items.sort(key=lambda item: item.path not in with_spark)

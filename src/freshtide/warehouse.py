@@ -81,6 +81,8 @@ class Warehouse:
         self._settings = settings_from({"name": self._root.name, **settings})
         self._declarations = Declarations()
         self._project: Project | None = None
+        self._is_of_files = False
+        """Whether a project folder says what it is, and can be read again."""
         self._workbench: Workbench | None = None
 
     @classmethod
@@ -91,7 +93,7 @@ class Warehouse:
     @classmethod
     def of_project(cls, project: Project, *, spark: SparkSession | None = None) -> Warehouse:
         warehouse = cls(project.root, spark=spark)
-        warehouse._project = project
+        warehouse._project, warehouse._is_of_files = project, True
         return warehouse
 
     def __enter__(self) -> Warehouse:
@@ -144,7 +146,12 @@ class Warehouse:
 
     @property
     def project(self) -> Project:
-        """What has been declared, checked; a ProjectError tells everything that is wrong with it."""
+        """What has been declared, checked; a ProjectError tells everything that is wrong with it.
+
+        Where a run has gone on with a changed project since, it is that one.
+        """
+        if self._workbench is not None:
+            return self._workbench.project
         if self._project is None:
             self._project = assemble(self._declarations, self._settings, self._root)
         return self._project
@@ -153,7 +160,8 @@ class Warehouse:
     def workbench(self) -> Workbench:
         """The warehouse at work; Spark is started the first time it is needed."""
         if self._workbench is None:
-            self._workbench = Workbench(self.project, spark=self._spark)
+            reload = load_project if self._is_of_files else None
+            self._workbench = Workbench(self.project, spark=self._spark, reload=reload)
         return self._workbench
 
     def run_once(self) -> EngineReport:
@@ -165,11 +173,14 @@ class Warehouse:
         *,
         stop: threading.Event | None = None,
         once: bool = False,
+        watch: bool = False,
         until: Callable[[], bool] | None = None,
         on_outage: OutageListener | None = None,
         on_news: Callable[[str], None] | None = None,
     ) -> EngineReport:
         """Keep the warehouse fresh until `stop` is set or `until` says so.
+
+        With `watch` the files of its project may change meanwhile, and what they say takes effect.
 
         `on_outage` is told, on another thread, when a feed falls silent for too long and when it is back. `on_news`
         gets a sentence when an update fails, when a table is given up, and when all work has to wait and goes on again.
@@ -182,9 +193,14 @@ class Warehouse:
                 lease.require()
                 return until is not None and until()
 
-            engine = self.workbench.engine(once=once)
+            engine = self.workbench.engine(once=once, watch=watch)
             return engine.run(
-                stop=stop or threading.Event(), once=once, until=is_over, on_outage=on_outage, on_news=on_news
+                stop=stop or threading.Event(),
+                once=once,
+                until=is_over,
+                is_awaited=until is not None,
+                on_outage=on_outage,
+                on_news=on_news,
             )
 
     def listen(self, table: str, listener: Listener) -> None:
@@ -237,11 +253,13 @@ class Warehouse:
                 on_progress=on_progress,
             )
 
-    def status(self) -> WarehouseStatus:
-        """How every table and feed stands."""
+    def status(self, *, looking_back: bool = False) -> WarehouseStatus:
+        """How every table and feed stands; looking back, with what the last hour was like."""
         bench = self.workbench
         going_on = RunLock(bench.places.lock).holder() is not None
-        return warehouse_status(self.project, bench.catalog, bench.clock.now(), run_going_on=going_on)
+        return warehouse_status(
+            self.project, bench.catalog, bench.clock.now(), run_going_on=going_on, looking_back=looking_back
+        )
 
     def feed_healths(self) -> dict[str, FeedHealth]:
         """Whether every feed delivers as it should; nobody can tell while the warehouse does not run."""

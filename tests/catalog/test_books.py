@@ -11,10 +11,12 @@ from freshtide.catalog import (
     LatestStreamRow,
     RequestKind,
     TableRow,
+    UpdateEnd,
     UpdateRow,
     UpdateStatus,
 )
 from freshtide.catalog.catalog import CatalogError
+from freshtide.catalog.updates import _ENDED_SINCE
 from freshtide.catalog.urls import CatalogUrlError
 from freshtide.core.costs import CostModel
 
@@ -130,6 +132,38 @@ def test_what_ran_when_a_process_died_was_interrupted(catalog: Catalog) -> None:
     newest, oldest = catalog.updates.recent("cpu")
     assert (newest.status, newest.finished_at) == (UpdateStatus.INTERRUPTED, 200.0)
     assert (oldest.status, oldest.finished_at) == (UpdateStatus.DONE, 101.0)
+
+
+def test_no_update_ends_before_it_began_though_the_clock_was_set_back_since(catalog: Catalog) -> None:
+    catalog.updates.start(an_update(started_at=100.0))
+    catalog.updates.start(an_update("disk", started_at=10.0))
+    catalog.updates.interrupt_running(20.0)
+    took = {name: catalog.updates.recent(name)[0].seconds for name in ("cpu", "disk")}
+    assert took == {"cpu": 0.0, "disk": 10.0}
+
+
+def test_what_may_have_moved_tables_lately_is_told_in_the_order_of_its_end(catalog: Catalog) -> None:
+    for at, table in ((50.0, "cpu"), (110.0, "cpu"), (105.0, "disk")):
+        number = catalog.updates.start(an_update(table, started_at=at - 1.0, from_freshness=at - 20.0))
+        catalog.updates.finish(number, at=at, freshness=at - 10.0, rows=1)
+    catalog.updates.fail(catalog.updates.start(an_update("bad")), at=120.0, error="disk full")
+    catalog.updates.start(an_update("cpu", started_at=111.0, from_freshness=100.0))
+    catalog.updates.interrupt_running(115.0)
+    catalog.updates.start(an_update("cpu", started_at=116.0))
+    assert catalog.updates.ended_since(100.0) == [
+        UpdateEnd("disk", 105.0, 85.0, 95.0, is_done=True),
+        UpdateEnd("cpu", 110.0, 90.0, 100.0, is_done=True),
+        UpdateEnd("cpu", 115.0, 100.0, None, is_done=False),
+    ]
+
+
+def test_what_ended_lately_is_found_without_looking_at_what_ended_before() -> None:
+    catalog = Catalog.open("sqlite://")
+    question = _ENDED_SINCE.params(moment=0.0).compile(catalog._engine, compile_kwargs={"literal_binds": True})
+    with catalog._engine.connect() as connection:
+        told = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {question}")]
+    assert "updates_by_end (status=? AND finished_at>?)" in told[0]
+    catalog.close()
 
 
 def test_failures_are_counted_beside_what_updates_write(catalog: Catalog) -> None:

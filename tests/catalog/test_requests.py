@@ -53,3 +53,22 @@ def test_an_answer_at_the_last_moment_counts(catalog: Catalog) -> None:
         return False
 
     assert catalog.requests.wait_for(number, going_on=going_on).message == "paused"
+
+
+def test_a_run_that_has_begun_in_time_may_take_as_long_as_it_takes(catalog: Catalog) -> None:
+    late = catalog.requests.add(RequestKind.PLAN, "", at=1.0)
+    with pytest.raises(NoAnswerError, match="nothing was done"):
+        catalog.requests.wait_for(late, taken_up_within=0.05)
+    assert catalog.requests.open_after(0) == []
+    begun = catalog.requests.add(RequestKind.PLAN, "", at=1.0)
+    assert catalog.requests.take_up(begun)
+    looks = 0
+
+    def going_on() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 4:
+            catalog.requests.finish(begun, "this and that")
+        return True
+
+    assert catalog.requests.wait_for(begun, taken_up_within=0.05, going_on=going_on).message == "this and that"

@@ -76,6 +76,18 @@ def test_a_catalog_of_an_earlier_version_keeps_what_it_knew_with_one_record_per_
         catalog.close()
 
 
+def test_a_catalog_of_an_earlier_version_finds_what_ended_lately_by_an_index(url: str, tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    engine = create_engine(url)
+    metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(text("DROP INDEX updates_by_end"))
+        connection.execute(text("CREATE INDEX updates_by_status ON updates (status)"))
+    Catalog.open(url).close()
+    assert {index["name"] for index in inspect(engine).get_indexes("updates")} == {"updates_by_table", "updates_by_end"}
+    engine.dispose()
+
+
 def _make_old(url: str) -> None:
     """The tables and the index on paths as they were before a path was registered once."""
     engine = create_engine(url)

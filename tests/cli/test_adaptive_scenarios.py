@@ -31,9 +31,15 @@ def starts(trace: list[dict[str, Any]], table: str) -> list[float]:
     ],
 )
 def test_one_table_recovers_after_the_other(terminal: Terminal, scheduler: dict[str, Any]) -> None:
-    _, trace = terminal.traced(two_tables(scheduler))
+    _, trace = terminal.traced(two_tables(scheduler | {"early": False}))
     assert starts(trace, "a")[:6] == [1, 10, 12, 13, 15, 16]
     assert starts(trace, "b")[:5] == [2, 11, 14, 17, 18.5]
+
+
+def test_what_has_fallen_behind_uses_a_track_that_is_idle(terminal: Terminal) -> None:
+    """At 18 nothing is due, and b has three files: its next update need not wait for 18.5."""
+    _, trace = terminal.traced(two_tables({"name": "adaptive", "recovery": 1.5, "threshold": 8}))
+    assert starts(trace, "b")[:5] == [2, 11, 14, 17, 18]
 
 
 def test_together_leaves_every_table_its_place_in_recovery(terminal: Terminal) -> None:
@@ -41,6 +47,20 @@ def test_together_leaves_every_table_its_place_in_recovery(terminal: Terminal) -
     _, trace = terminal.traced(two_tables({"name": "adaptive", "recovery": "together", "threshold": 8}))
     assert starts(trace, "a")[1:4] == [10, 12, 14]
     assert starts(trace, "b")[1:4] == [11, 13, 15]
+
+
+def test_stamps_of_different_ages_are_within_what_is_reserved_for_bursts(terminal: Terminal) -> None:
+    """Files come each 10 s, up to 60 s old: one may bring 70 s of data, and takes 0.5 s for each of them."""
+    scenario = {
+        "tracks": 1,
+        "horizon": 3600,
+        "scheduler": "adaptive",
+        "tables": {"a": {"period": 10, "timestamp_jitter": 60, "alpha": 0, "beta": 0.5}},
+    }
+    found, trace = terminal.traced(scenario)
+    assert max(update["end"] - update["start"] for update in trace) > 10.0
+    # e = 5, B = 30, Theta = p + e + B, A = Theta + p + (p + kappa)
+    assert found["tables"]["a"]["max"] <= 10.0 + 35.0 + 10.0 + 10.0 + 60.0
 
 
 def test_a_name_is_enough(terminal: Terminal) -> None:

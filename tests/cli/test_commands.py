@@ -27,6 +27,16 @@ def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Itera
         yield folder
 
 
+def test_a_new_project_is_valid_and_promises_nothing_impossible(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    assert freshtide("init", "fresh", at=tmp_path).returncode == 0
+    with leaving_spark_to_others():
+        valid = answer("validate", at=tmp_path / "fresh")
+    assert (valid["valid"], valid["notes"]) == (True, [])
+    plan = answer("plan", at=tmp_path / "fresh")
+    targets = {table["name"]: table["target_lag"] for table in plan["tables"]}
+    assert targets["orders_per_hour"] == 7_200.0, "a target that can be kept, of files that come every hour"
+
+
 def test_status_shows_every_table_and_its_sources_first(shop: Path) -> None:
     tables = answer("status", at=shop)["tables"]
     names = [table["name"] for table in tables]
@@ -34,6 +44,23 @@ def test_status_shows_every_table_and_its_sources_first(shop: Path) -> None:
     assert {"orders_per_hour", "large_orders"} <= set(names)
     assert all(table["updates"] == 1 and table["pending"] == 0 for table in tables)
     assert all(name in freshtide("status", at=shop).stdout for name in names)
+
+
+def test_a_run_ends_with_what_the_tables_add_up_to(shop: Path) -> None:
+    told = freshtide("run", "--once", at=shop)
+    assert told.returncode == 0
+    assert "Weighted staleness: " in told.stdout
+    assert "Weighted lateness: " in told.stdout
+    (row,) = [line for line in told.stdout.splitlines() if line.strip().startswith("orders_per_hour")]
+    assert "0% of " in row, "what it holds is months old, and has been there for a moment"
+    summary = answer("run", "--once", at=shop)
+    now, hour = summary["objective"]["now"], summary["objective"]["last_hour"]
+    tables = {table["name"]: table for table in summary["tables"]}
+    assert now["weighted_staleness"] == pytest.approx(sum(t["priority"] * t["staleness"] for t in tables.values()))
+    late = tables["orders_per_hour"]["staleness"] - 7_200.0
+    assert now["weighted_lateness"] == pytest.approx(tables["orders_per_hour"]["priority"] * late)
+    assert 0.0 < hour["weighted_staleness"] < now["weighted_staleness"]
+    assert tables["orders_per_hour"]["last_hour"]["share_within_target"] == 0.0
 
 
 def test_status_can_be_narrowed_to_some_tables(shop: Path) -> None:

@@ -56,6 +56,17 @@ def test_before_the_first_run_everything_would_be_loaded_and_computed(terminal: 
     assert found["orders"]["cost_known_by"] == "assumed"
 
 
+def test_a_target_shorter_than_the_period_is_told_with_numbers_and_a_way_out(terminal: Terminal, folder: Path) -> None:
+    late = (folder / "tables" / "sales.sql").read_text(encoding="utf-8").replace("'1h'", "'15m'")
+    (folder / "tables" / "sales.sql").write_text(late, encoding="utf-8")
+    answer = terminal.type("plan", "-p", str(folder))
+    assert answer.code == 1
+    assert "sales: cannot be kept: 1h" in answer.out
+    told = " ".join(answer.err.split())
+    assert "'sales' has a target lag of 15m, but its data moves every 1h" in told
+    assert "for 25 % of the time at most. Declare a target_lag of more than 1h" in told
+
+
 def test_the_steps_that_a_run_would_take_are_shown_with_what_they_read_and_write(
     terminal: Terminal, folder: Path
 ) -> None:

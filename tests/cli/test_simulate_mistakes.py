@@ -6,9 +6,10 @@ import pytest
 
 from .scenarios import Terminal
 
-KEYS = "Known: groups, horizon, scheduler, seed, slowdown, tables, tracks, variability."
+KEYS = "Known: costs, groups, horizon, retry, scheduler, seed, slowdown, stops, tables, tracks, variability."
 TABLE_KEYS = (
-    "Known: alpha, arrivals, beta, cost, jitter, late, outages, pattern, period, phase, priority, sources, target_lag."
+    "Known: alpha, arrivals, beta, cost, expected, failures, jitter, late, outages, pattern, period, phase, priority, "
+    "sources, target_lag, timestamp_jitter."
 )
 FORMS = (
     "Write a stream like {period: 100, alpha: 1, beta: 0.1} or {arrivals: [[4, 3], [7, 7]], alpha: 1}, "
@@ -49,15 +50,58 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
         ),
         (ONE + "slowdown: {factor: 3, slow: 1}\n", ["4: 'slowdown.normal' is missing."]),
         (
+            ONE + "stops: [[5, 4]]\n",
+            ["4: An interval must end after it has begun. Write it like [start, end]."],
+        ),
+        (
+            ONE + "stops:\n  - [6, 8]\n  - [1, 6]\n",
+            ["5: The warehouse stops at 6, while it is still stopped. Let it stop after 6, when it has started again."],
+        ),
+        (ONE + "retry: {attempts: 0}\n", ["4: 'retry.attempts' must be at least 1, not '0'."]),
+        (
+            "horizon: 9\ntables:\n  a: {period: 1, failures: {share: 1.5}}\n",
+            ["3: 'tables.a.failures.share' must be at most 1, not '1.5'."],
+        ),
+        (
+            "horizon: 9\ntables:\n  a: {period: 1, failures: {during: [{}]}}\n",
+            ["3: A moment or an interval is expected here."],
+        ),
+        (
+            "horizon: 9\ntables:\n  a: {period: 1}\n  x:\n    sources: [a]\n    failures: {share: 1}\n"
+            "  y: {sources: [a]}\ngroups: {g: [x, y]}\n",
+            [
+                "6: 'x' is updated in the group 'g', so it cannot fail by itself. "
+                "Write the failures into the group: {g: {tables: [...], failures: ...}}."
+            ],
+        ),
+        (
+            ONE + "costs: learned\n",
+            ["4: 'learned' is not where costs come from. Did you mean 'learnt'? Known: given, learnt."],
+        ),
+        (
+            "horizon: 9\ntables:\n  a:\n    period: 1\n    expected: {alpha: 1}\n",
+            [
+                "5: 'a' has an expected cost, but the scheduler is given the true one. "
+                "Write costs: learnt beside the tables, or take it out."
+            ],
+        ),
+        (
+            ONE + "costs: learnt\ngroups: {g: {tables: [a], expected: {beta: 1}}}\n",
+            ["5: 'groups.g.expected.alpha' is missing."],
+        ),
+        (
             ONE + "scheduler:\n  ordering: max_benefit\n",
             [
                 "5: 'max_benefit' is not an ordering. Did you mean 'max-benefit'? "
-                "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random, shortest-period."
+                "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random, shortest-period, target-lag."
             ],
         ),
         (
             ONE + "scheduler: {chopping: 0.5}\n",
-            ["4: '0.5' does not say how many periods an update may load. Write a number of at least 1, or none."],
+            [
+                "4: '0.5' does not say how many periods an update may load. "
+                "Write a number of at least 1, slack, or none."
+            ],
         ),
         ("horizon: 0\ntables: {a: {period: 1}}\n", ["1: The duration must be more than zero."]),
         (
@@ -77,7 +121,10 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
         ("horizon: 9\ntables:\n  a: {period: 1, beta: -1}\n", ["3: 'tables.a.beta' must be at least 0, not '-1'."]),
         (
             "horizon: 9\ntables:\n  a: {period: 1, priority: 0}\n",
-            ["3: 'tables.a.priority' must be more than 0, not '0'."],
+            [
+                "3: '0' is not a priority. A priority is a number above zero; with 0.01 a table counts for a hundredth "
+                "of one with 1."
+            ],
         ),
         (
             "horizon: 9\ntables:\n  a: {period: 1}\n  b:\n    sources: [a]\n    period: 5\n",
@@ -117,8 +164,15 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
             ["6: Two moments are expected here. Write them like [4, 3]."],
         ),
         (
+            "horizon: 9\ntables:\n  a:\n    arrivals:\n      - [1, 1]\n      - [4, 1m]\n",
+            [
+                "6: The file that arrives at 4 is stamped 1m, which is in its future. "
+                "Write [arrival, time stamp], with a time stamp that is no later than the arrival."
+            ],
+        ),
+        (
             "horizon: 9\ntables:\n  a: {period: 1, outages: [[5, 5]]}\n",
-            ["3: An outage must end after it has begun. Write it like [start, end]."],
+            ["3: An interval must end after it has begun. Write it like [start, end]."],
         ),
         (
             "horizon: 9\ntables:\n  a: {period: 1, late: {share: 2, by: 1}}\n",
@@ -151,7 +205,7 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
             TWO + "groups:\n  g: {members: [x, y]}\n",
             [
                 "7: 'groups.g.tables' is missing.",
-                "7: There is no setting 'groups.g.members'. Known: alpha, beta, tables.",
+                "7: There is no setting 'groups.g.members'. Known: alpha, beta, expected, failures, tables.",
             ],
         ),
         (TWO + "groups: {x: [x, y]}\n", ["6: 'x' is a table and a group. Rename one of them."]),

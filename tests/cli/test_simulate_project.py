@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def shop(tmp_path: Path) -> Path:
 def test_every_scheduler_is_compared_on_every_number_of_tracks(terminal: Terminal, shop: Path) -> None:
     told = terminal.type("simulate", "-p", str(shop), "--json", "--tracks", "1,3", "--seed", "5").json
     compared = {(prediction["scheduler"], prediction["tracks"]) for prediction in told["predictions"]}
-    assert compared == {(name, n) for name in ("max-benefit", "global", "edf-p", "fifo") for n in (1, 3)}
+    assert compared == {(name, n) for name in ("target-lag", "max-benefit", "edf-p", "fifo") for n in (1, 3)}
     assert told["seed"] == 5
     orders = told["model"]["orders"]
     assert orders["alpha"] == pytest.approx(20.0)
@@ -88,7 +89,7 @@ def test_costs_can_be_given(terminal: Terminal, shop: Path) -> None:
 
 def test_a_scheduler_of_the_project_s_own_is_compared_too(terminal: Terminal, shop: Path) -> None:
     settings = shop / "freshtide.yml"
-    written = settings.read_text(encoding="utf-8").replace("scheduler: max-benefit", "scheduler: {chopping: 7}")
+    written = settings.read_text(encoding="utf-8").replace("scheduler: target-lag", "scheduler: {chopping: 7}")
     settings.write_text(written.replace("tracks: 2", "tracks: 5"), encoding="utf-8")
     predictions = terminal.type("simulate", "-p", str(shop), "--json").json["predictions"]
     assert predictions[0]["scheduler"] == "as in freshtide.yml"
@@ -96,6 +97,8 @@ def test_a_scheduler_of_the_project_s_own_is_compared_too(terminal: Terminal, sh
 
 
 def test_people_see_a_comparison_a_chart_and_what_stands_in_the_way(terminal: Terminal, shop: Path) -> None:
+    for path in (shop / "tables").iterdir():
+        path.write_text(path.read_text(encoding="utf-8").replace("'2h'", "'5m'"), encoding="utf-8")
     told = terminal.type("simulate", "-p", str(shop))
     assert told.code == 0
     # Orders come once an hour, and orders_per_hour should never be more than five minutes old.
@@ -108,7 +111,7 @@ def test_people_see_a_comparison_a_chart_and_what_stands_in_the_way(terminal: Te
 
 def test_targets_that_can_be_kept_are_kept_with_the_fewest_tracks(terminal: Terminal, shop: Path) -> None:
     for path in (shop / "tables").iterdir():
-        path.write_text(path.read_text(encoding="utf-8").replace("'5m'", "'90m'"), encoding="utf-8")
+        path.write_text(path.read_text(encoding="utf-8").replace("'2h'", "'90m'"), encoding="utf-8")
     told = terminal.type("simulate", "-p", str(shop), "--json").json
     assert told["recommendation"]["keeps_all"]
     assert told["recommendation"]["tracks"] == 1
@@ -161,3 +164,18 @@ def test_outside_of_a_project_a_scenario_is_needed(terminal: Terminal) -> None:
     told = terminal.type("simulate", "-p", str(terminal.folder))
     assert told.code == 2
     assert "freshtide.yml" in told.err
+
+
+def test_it_can_begin_with_the_tables_as_they_stand(terminal: Terminal, shop: Path) -> None:
+    words = ("simulate", "-p", str(shop), "--tracks", "1", "--horizon", "1h", "--from-now")
+    told = terminal.type(*words, "--json").json
+    assert told["from_now"] is True
+    stale_since_may = told["predictions"][0]["tables"]["orders"]["max"]
+    assert stale_since_may == pytest.approx(time.time() - START, rel=0.01)
+    assert "with the tables as they stand" in terminal.type(*words).out
+
+
+def test_scenarios_have_no_now(terminal: Terminal) -> None:
+    told = terminal.simulate("horizon: 9\ntables: {a: {period: 1}}\n", "--from-now")
+    assert told.code == 2
+    assert "--from-now is for projects" in told.err

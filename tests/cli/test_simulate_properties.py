@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
+
 from .scenarios import Terminal, area, staleness_at, steps
 
 HORIZON = 400
@@ -83,12 +85,14 @@ def scenarios(
     return scenario
 
 
-examples = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+tried = settings(
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
-@examples
+@tried
 @given(scenario=scenarios(st.one_of(disturbed_streams, listed_streams)))
 def test_updates_exclude_each_other_where_they_must(terminal: Terminal, scenario: dict[str, Any]) -> None:
     _, trace = terminal.traced(scenario)
@@ -106,7 +110,7 @@ def test_updates_exclude_each_other_where_they_must(terminal: Terminal, scenario
         by_table[update["table"]] = update["upto"]
 
 
-@examples
+@tried
 @given(scenario=scenarios(st.one_of(disturbed_streams, listed_streams)))
 def test_the_figures_are_those_of_the_trace(terminal: Terminal, scenario: dict[str, Any]) -> None:
     result, trace = terminal.traced(scenario)
@@ -145,7 +149,7 @@ def _check_quantile(p95: float, trace: list[dict[str, Any]], name: str) -> None:
     assert sum(value < p95 - 1e-9 for value in values) / SAMPLES <= 0.95 + tolerance
 
 
-@examples
+@tried
 @given(scenario=scenarios(st.one_of(steady_streams, listed_streams), st.just("global")))
 def test_with_one_queue_no_track_is_idle_while_something_could_be_updated(
     terminal: Terminal, scenario: dict[str, Any]

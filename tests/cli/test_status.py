@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,3 +65,39 @@ def test_counts_that_cannot_be_end_with_1_and_are_told(terminal: Terminal, paced
     told = terminal.type("status", "-p", str(paced.project.root), "--counts", "-s", "clicks")
     assert told.code == 1
     assert "clicks: 2 rows were left out, and the query leaves none out" in told.err
+
+
+def test_of_a_table_that_is_behind_the_expected_and_the_guaranteed_end_are_told(
+    terminal: Terminal, paced: Shop
+) -> None:
+    for number in range(20):
+        paced.arrives("orders", f"/in/late{number}", 3600.0 + 300.0 * number, at=7200.0)
+    root = str(paced.project.root)
+    found = terminal.type("status", "-p", root, "--json").json
+    recovery = {table["name"]: table["recovery"] for table in found["tables"]}["orders"]
+    assert recovery["files"] >= 20
+    assert 0.0 < recovery["expected"] < recovery["guaranteed"]
+    assert recovery["words"] in terminal.type("status", "-p", root).out.replace("\n", " ")
+    planned = json.loads(terminal.type("plan", "-p", root, "--json").out)
+    assert {table["name"]: table["recovery"] for table in planned["tables"]}["orders"] == recovery
+    assert "files wait for 'orders'" in terminal.type("plan", "-p", root).out
+
+
+def test_the_eager_bound_is_told_where_the_scheduler_is_eager(terminal: Terminal, tmp_path: Path) -> None:
+    root = write_project(tmp_path / "shop")
+    (root / "freshtide.yml").write_text(
+        "name: shop\nscheduler: {ordering: fifo, allocation: global, chopping: none}\ntracks: 2\n", encoding="utf-8"
+    )
+    for name in ("sales", "large_sales", "hourly"):
+        (root / "tables" / f"{name}.sql").unlink()
+    for feed in (root / "feeds").iterdir():
+        feed.write_text(feed.read_text(encoding="utf-8") + "jitter: 0s\ntimestamp_jitter: 5s\n", encoding="utf-8")
+    shop = Shop.open(root)
+    for name in shop.project.graph:
+        shop.is_fresh(name, 0.0, cost=CostModel.learnt_from([(300.0, 2.0)] * 3))
+    shop.close()
+    found = terminal.type("status", "-p", str(root), "--json").json["eager"]
+    assert found["is_eager"]
+    assert found["factor"] > 1.0
+    for command in ("status", "plan"):
+        assert "This scheduler is eager" in terminal.type(command, "-p", str(root)).out

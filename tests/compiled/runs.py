@@ -10,8 +10,10 @@ import json
 import random
 import sys
 
+from freshtide.core.costs import CostModel
 from freshtide.scheduling import (
     ORDERINGS,
+    SLACK,
     EdfPartitioned,
     GlobalAllocation,
     GroupAndRun,
@@ -25,7 +27,17 @@ from freshtide.scheduling import (
     scheduler,
 )
 from freshtide.scheduling.adaptive import Adaptive
-from freshtide.simulation import CompletedUpdate, Lateness, SimulatedTable, Simulation, Slowdown, Stream, Workload
+from freshtide.simulation import (
+    CompletedUpdate,
+    Failures,
+    Lateness,
+    SimulatedTable,
+    Simulation,
+    Slowdown,
+    Standing,
+    Stream,
+    Workload,
+)
 
 _EVENTS = 400
 
@@ -51,6 +63,9 @@ def _workload(rng: random.Random) -> Workload:
             priority=rng.choice((1.0, 2.0, 10.0)),
             alpha=rng.uniform(0.1, 5.0),
             beta=rng.uniform(0.0, 0.2),
+            believed=rng.choice((None, CostModel())),
+            failures=rng.choice((None, None, Failures(share=0.2, during=((30.0, 60.0),), resumed_after=20.0))),
+            standing=rng.choice((Standing(), Standing(freshness=-50.0, safe=-50.0, pending=(-30.0, -10.0)))),
         )
         for number in range(rng.randint(1, 8))
     ]
@@ -71,6 +86,7 @@ def _workload(rng: random.Random) -> Workload:
         seed=rng.randrange(1_000),
         variability=rng.choice((0.0, 0.5)),
         slowdown=rng.choice((None, Slowdown(factor=3.0, normal=100.0, slow=50.0))),
+        stops=rng.choice(((), ((70.0, 90.0), (100.0, 101.0)))),
     )
 
 
@@ -102,7 +118,7 @@ def _policy(rng: random.Random) -> Policy:
             )
         ),
         inheritance=rng.choice((NoInheritance(), SumInheritance(), MaxInheritance(), MaxPlusInheritance(k=2.0))),
-        chopping=rng.choice((None, 1.0, 3.0)),
+        chopping=rng.choice((None, 1.0, 3.0, SLACK)),
         seed=rng.randrange(10),
     )
 

@@ -19,6 +19,7 @@ LONGEST_WARM_UP = 120.0
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_predicted_staleness_is_what_is_observed(tmp_path: Path, spark: SparkSession) -> None:
     create_demo(tmp_path / "demo")
     with Warehouse.open(tmp_path / "demo", spark=spark) as warehouse:

@@ -22,6 +22,7 @@ from freshtide.storage import Change, DeltaLogs, StoredTable, UnreadableLogError
 from freshtide.storage.deltars import DeltaRs
 from freshtide.storage.housekeeping import prune_log
 from freshtide.world import OsDisk
+from tests.examples import examples
 from tests.storage.tablebench import START, TIME, update
 
 _DAY = 86_400.0
@@ -55,7 +56,7 @@ _MORE: dict[str, Callable[[int], Any]] = {
 _TYPES = {"ratio": pa.float64(), "price": pa.decimal128(10, 2), "seen": TIME, "local": pa.timestamp("us")}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(steps=_Steps)
 def test_the_same_log_is_the_same_table_to_both(steps: list[Step]) -> None:
     with TemporaryDirectory() as folder:

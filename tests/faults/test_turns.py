@@ -172,3 +172,32 @@ def test_the_same_seed_gives_the_same_turns_and_others_others() -> None:
 
     assert order(1) == order(1)
     assert len({tuple(order(seed)) for seed in range(20)}) > 5
+
+
+def test_those_who_wait_for_a_change_do_not_wake_each_other() -> None:
+    world = World()
+    change = world.threads.condition()
+    done: list[float] = []
+
+    def waits() -> None:
+        with change:
+            change.wait_for(lambda: bool(done))
+            world.told.append(world.clock.steady())
+
+    def changes() -> None:
+        world.threads.sleep(DAY)
+        with change:
+            done.append(world.clock.steady())
+            change.notify_all()
+
+    tasks = [world.threads.spawn(work, name=work.__name__) for work in (waits, waits, changes)]
+    turns = 0
+
+    def are_over() -> bool:
+        nonlocal turns
+        turns += 1
+        assert turns < 1_000, "somebody is woken all the time"
+        return not any(task.is_alive() for task in tasks)
+
+    world.turns.run(are_over)
+    assert world.told == [DAY, DAY]

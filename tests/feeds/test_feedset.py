@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from freshtide.core.arrivals import Arrival, ArrivalState
-from freshtide.core.errors import FreshtideError
+from freshtide.core.errors import FreshtideError, Origin
 from freshtide.core.feeds import TimestampFrom
 from freshtide.core.instants import parse_instant
 from freshtide.feeds import FeedSet
@@ -209,3 +210,19 @@ def test_what_is_not_acknowledged_comes_again_and_nothing_else_of_its_feed(tmp_p
     feeds.acknowledge([first])
     (second,) = feeds.poll(NOW + 120.0)
     assert second.state is ArrivalState.DUPLICATE, "the ledger knows the first by then"
+
+
+def test_feeds_come_and_go_and_those_that_stay_are_not_read_again(tmp_path: Path) -> None:
+    put(tmp_path / "landing/a.csv", HEADER + "2024-05-01,a,1\n")
+    put(tmp_path / "other/b.csv", HEADER + "2024-05-02,a,1\n")
+    ledger = MemoryLedger()
+    feeds = FeedSet([make_feed()], tmp_path, ledger)
+    assert file_names(polled(feeds, ledger)) == ["a.csv"]
+    moved = replace(make_feed(), origin=Origin(file="feeds/elsewhere.yml"))
+    # Whoever is watched on needs not be told what is known.
+    feeds.follow([moved, make_feed(name="mem", path="other")], known={})
+    assert file_names(polled(feeds, ledger, NOW + 1)) == ["b.csv"]
+    feeds.follow([make_feed(name="mem", path="other")], known={})
+    put(tmp_path / "landing/c.csv", HEADER + "2024-05-03,a,1\n")
+    put(tmp_path / "other/d.csv", HEADER + "2024-05-03,a,1\n")
+    assert file_names(polled(feeds, ledger, NOW + 60)) == ["d.csv"]

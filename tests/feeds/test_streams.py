@@ -28,6 +28,7 @@ from freshtide.feeds.sources import (
     open_stream,
 )
 from freshtide.feeds.sources.connections import LONGEST_LINE
+from tests.examples import examples
 
 from .streaming import Producer, Receiver, tick, ticks
 
@@ -341,14 +342,14 @@ def test_a_number_that_json_does_not_have_is_no_json() -> None:
     assert read == RejectedRow('{"ts": "2026-05-01T12:00:00Z", "symbol": "ABC", "price": NaN}', "it is not valid JSON")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(line=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_any_bytes_are_a_row_or_rejected_with_a_reason(line: bytes) -> None:
     read = RowReader(ticks()).line(line)
     assert isinstance(read, StreamRow) or read.reason
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     seconds=st.lists(st.integers(0, 59), min_size=1, max_size=12),
     cuts=st.lists(st.integers(0, 800), max_size=6).map(sorted),

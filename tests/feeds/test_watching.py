@@ -9,6 +9,7 @@ from freshtide.core.feeds import Feed, Format, Settling
 from freshtide.feeds import FolderWatcher
 from freshtide.feeds.formats import CsvFormat, JsonFormat, ParquetFormat
 from freshtide.world import StrPath
+from tests.examples import slow_except
 
 from .samples import LONG_AGO, NOW, CountingDisk, aged, make_feed, put
 
@@ -244,11 +245,12 @@ def test_a_name_that_is_no_text_is_a_problem_not_a_crash(tmp_path: Path) -> None
     assert len(watcher.problems) == 1
 
 
-def test_an_idle_folder_of_100_000_files_costs_one_look_a_poll(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", slow_except([1_000, 100_000], 1_000))
+def test_an_idle_folder_costs_one_look_a_poll_however_many_files_it_has(tmp_path: Path, files: int) -> None:
     folder = tmp_path / "landing"
     folder.mkdir()
     known = {}
-    for number in range(100_000):
+    for number in range(files):
         path = f"{folder}/{number}.csv"
         os.close(os.open(path, os.O_CREAT))
         seen = os.stat(path)  # noqa: PTH116 - a hundred thousand Paths are slow

@@ -13,9 +13,14 @@ def table(name: str, *sources: str, period: float, execution: float) -> Reserved
     return Reserved(table=name, period=period, execution=execution, recovery_period=period, sources=sources)
 
 
-def test_a_base_table_is_a_period_and_the_age_of_a_file_and_an_update_behind() -> None:
-    orders = replace(table("orders", period=300.0, execution=10.0), timestamp_jitter=20.0)
-    assert unavoidable_staleness([orders])["orders"].staleness == pytest.approx(330.0)
+def test_a_base_table_is_a_period_and_an_update_behind() -> None:
+    orders = table("orders", period=300.0, execution=10.0)
+    assert unavoidable_staleness([orders])["orders"].staleness == pytest.approx(310.0)
+
+
+def test_how_old_and_how_early_files_come_at_most_makes_nothing_unavoidable() -> None:
+    orders = replace(table("orders", period=300.0, execution=10.0), timestamp_jitter=1200.0, arrival_jitter=300.0)
+    assert unavoidable_staleness([orders])["orders"].staleness == pytest.approx(310.0)
 
 
 def test_a_view_adds_its_update_to_the_source_that_is_behind_most() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -89,6 +90,22 @@ def test_tardiness_on_several_tracks_counts_recovery_shares() -> None:
         reserved("c", period=20.0, execution=3.0),
     ]
     assert tardiness_bounds(tables, 2)["a"] == pytest.approx(1.0 + 6.0 / 1.5)
+
+
+def test_what_updates_take_at_once_beyond_their_share_delays_all_of_them() -> None:
+    """Theorem 1 with m = 1: the bursts of both tables lie before any update, and its own is its own once more."""
+    tables = [reserved("plain", period=10.0, execution=1.0), reserved("bursty", period=10.0, execution=4.0)]
+    tables[1] = replace(tables[1], burst=6.0)
+    assert tardiness_bounds(tables, 1) == {"plain": 1.0 + 3.0 + 6.0, "bursty": 4.0 + 6.0 + 3.0 + 6.0}
+
+
+def test_with_a_track_for_each_table_a_burst_delays_nobody_else() -> None:
+    tables = [reserved("plain", period=10.0, execution=1.0), reserved("bursty", period=10.0, execution=1.0)]
+    without = tardiness_bounds(tables, 2)["plain"]
+    assert tardiness_bounds([tables[0], replace(tables[1], burst=6.0)], 2) == {
+        "plain": without,
+        "bursty": without + 6.0,
+    }
 
 
 def test_more_tracks_than_tables_are_no_trouble() -> None:

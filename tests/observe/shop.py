@@ -142,7 +142,7 @@ class Shop:
         table.commit(Change(record=record, at=NOON, schema=content.schema, add=files))
 
     def status(self, at: float = 0.0, select: tuple[str, ...] | None = None) -> WarehouseStatus:
-        return warehouse_status(self.project, self.catalog, NOON + at, select=select)
+        return warehouse_status(self.project, self.catalog, NOON + at, select=select, looking_back=True)
 
     def explains(self, name: str, at: float = 0.0, *, run_going_on: bool = True) -> Explanation:
         return explain(self.project, self.catalog, name, NOON + at, run_going_on=run_going_on)

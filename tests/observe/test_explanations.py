@@ -292,7 +292,22 @@ class TestReservations:
             "mode": "normal",
             "period": 300.0,
             "next_release": "2026-05-01T12:05:00Z",
+            "runs_early": False,
         }
+
+    def test_an_update_on_a_track_that_was_idle_is_told(self, paced: Shop) -> None:
+        """Twelve files come at once, after an hour. The first is loaded, the second before its time has come."""
+        beginning = beginning_of(paced.project, paced.catalog)
+        trace = TraceWriter(Places(paced.project).trace, beginning)
+        scheduler = scheduler_from(beginning, trace.recording(reach_of(paced.project)))
+        backlog: list[Event] = [DataArrived(table="orders", timestamp=NOON + 300.0 * n) for n in range(12)]
+        ended: list[Event] = [UpdateFinished("orders", 0, NOON, NOON, 0.2)]
+        for at, events in ((3600.0, backlog), (3600.2, ended)):
+            trace.write(NOON + at, events, scheduler.handle(events, NOON + at))
+        trace.close()
+        explained = paced.explains("orders", 3600.3)
+        assert "Its update was started before its release, on a track that was idle." in explained.sentences
+        assert explained.as_json()["reservation"]["runs_early"]
 
     def test_what_no_trace_tells_is_left_out(self, paced: Shop) -> None:
         paced.arrives("orders", "/in/1", 0.0)

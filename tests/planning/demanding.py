@@ -24,13 +24,14 @@ def asks(
 
 
 @st.composite
-def demand_sets(draw: st.DrawFn, *, jittered: bool = True) -> list[Demand]:
+def demand_sets(draw: st.DrawFn) -> list[Demand]:
     """Base tables and views over them, from nearly idle to far more than the tracks can carry."""
     found: list[Demand] = []
     for number in range(draw(st.integers(1, 4))):
         period = draw(st.sampled_from([60.0, 90.0, 300.0, 900.0]))
-        jitter = draw(st.floats(0.0, 0.3)) * period if jittered else 0.0
-        found.append(_drawn(draw, f"b{number}", (), period, arrival_jitter=jitter, timestamp_jitter=jitter))
+        jitter = draw(st.floats(0.0, 0.3)) * period
+        oldest = draw(st.sampled_from([0.0, 0.5, 3.0, 10.0])) * period
+        found.append(_drawn(draw, f"b{number}", (), period, arrival_jitter=jitter, timestamp_jitter=oldest))
     for number in range(draw(st.integers(0, 3))):
         sources = draw(
             st.lists(st.sampled_from([demand.unit for demand in found]), min_size=1, max_size=2, unique=True)
@@ -51,7 +52,8 @@ def calm_sets(draw: st.DrawFn) -> list[Demand]:
         share = draw(st.sampled_from([0.001, 0.02, 0.06, 0.1]))
         fixed = draw(st.sampled_from([0.0, 0.5, 1.0]))
         cost = GivenCost(share * period * fixed, share * (1.0 - fixed))
-        found.append(asks(f"b{number}", every=period, cost=cost, arrival_jitter=jitter, timestamp_jitter=jitter))
+        oldest = draw(st.sampled_from([0.0, 0.2, 2.0])) * period
+        found.append(asks(f"b{number}", every=period, cost=cost, arrival_jitter=jitter, timestamp_jitter=oldest))
     return found
 
 
@@ -75,7 +77,9 @@ class _Paced(Workload):
 
 
 def workload_of(demands: Sequence[Demand]) -> Workload:
-    """The same tables with files that come up to the jitter after they are due, none just when another one does."""
+    """The same tables with files that come up to the jitter after they are due, none just when another one does.
+
+    Their time stamps are as irregular as is said."""
     buckets = {demand.unit: demand.bucket for demand in demands}
 
     def reach(unit: str, cut: float) -> float | None:
@@ -89,7 +93,12 @@ def workload_of(demands: Sequence[Demand]) -> Workload:
                 sources=demand.sources,
                 stream=None
                 if demand.sources
-                else Stream(period=demand.pace, phase=demand.pace * (1.0 - 0.01 * place), jitter=demand.arrival_jitter),
+                else Stream(
+                    period=demand.pace,
+                    phase=demand.pace * (1.0 - 0.01 * place),
+                    jitter=demand.arrival_jitter,
+                    timestamp_jitter=demand.timestamp_jitter,
+                ),
                 alpha=demand.cost.coefficients[0],
                 beta=demand.cost.coefficients[1],
             )

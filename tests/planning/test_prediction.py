@@ -73,6 +73,16 @@ def test_irregular_arrivals_stay_irregular(shop: Shop) -> None:
     assert set(pattern.delays) == {0.0, 1.0, 2.0}
 
 
+def test_nothing_is_fresher_than_now_where_the_clock_of_a_feed_is_ahead(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, -20.0)
+    costs(shop, 10.0)
+    result = predicted(shop).result
+    assert result is not None
+    orders = result.staleness["orders"]
+    assert min(orders.starts) >= 0.0
+    assert orders.maximum == pytest.approx(5 * MINUTE + 10.0)
+
+
 def test_spans_are_counted_while_they_overlap() -> None:
     assert at_once([(0, 4), (2, 4), (10, 11), (5, 5)]) == [1.5, 2.0, 1.0, 1.0]
 
@@ -191,3 +201,48 @@ def test_a_partition_that_does_not_fit_is_no_candidate(shop: Shop) -> None:
     advice = recommend(model, [impossible, possible], horizon=HORIZON, seed=0)
     assert advice is not None
     assert advice.best is possible
+
+
+def test_from_now_on_tables_begin_as_they_stand_and_what_waits_is_loaded_first(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    delivers(shop, "clicks", HOUR, 3.0)
+    costs(shop, 10.0)
+    # Of the last ten files of orders nine are loaded.
+    shop.is_fresh("orders", -10 * MINUTE, cost=takes(10.0))
+    shop.is_fresh("clicks", -HOUR, cost=takes(20.0), status="paused")
+    shop.is_fresh("hourly", -HOUR, cost=takes(5.0), status="failed")
+    model = warehouse_model(shop.project, shop.catalog, now=NOON + MINUTE)
+    assert model.left_out == ()
+    orders = model.tables["orders"].standing
+    assert orders.freshness == -11 * MINUTE
+    assert set(orders.pending) == {(number - 10) * 5 * MINUTE - MINUTE for number in range(10)}
+    result = predict(model, Policy(chopping=None), tracks=2, horizon=HOUR).result
+    assert result is not None
+    # Ten seconds for the newest that has come, stamped five minutes before noon.
+    assert result.staleness["orders"].moments[0] == pytest.approx(10.0)
+    assert result.staleness["orders"].freshnesses[0] == pytest.approx(-6 * MINUTE)
+    assert result.staleness["orders"].starts[0] == 11 * MINUTE
+    for idle in ("clicks", "hourly"):
+        assert result.staleness[idle].updates == 0
+        assert result.staleness[idle].final == pytest.approx(HOUR + MINUTE + HOUR)
+
+
+def test_files_that_no_run_has_seen_wait_as_well(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    shop.is_fresh("orders", -5 * MINUTE, cost=takes(10.0))
+    landing = shop.project.root / "landing" / "orders"
+    landing.mkdir(parents=True, exist_ok=True)
+    for number in range(3):
+        (landing / f"new{number}.csv").write_text("day,amount\n")
+    model = warehouse_model(shop.project, shop.catalog, now=NOON + HOUR)
+    pending = model.tables["orders"].standing.pending
+    assert pending[-3:] == pytest.approx([-HOUR, -HOUR + 5 * MINUTE, -HOUR + 10 * MINUTE])
+
+
+def test_what_was_learnt_is_learnt_on(shop: Shop) -> None:
+    delivers(shop, "orders", 5 * MINUTE, 3.0)
+    costs(shop, 10.0)
+    model = warehouse_model(shop.project, shop.catalog, now=NOON)
+    assert model.tables["orders"].believed == takes(10.0)
+    assert model.with_cost("orders", 1.0, 0.0).tables["orders"].believed is None
+    assert warehouse_model(shop.project, shop.catalog).tables["orders"].believed is None

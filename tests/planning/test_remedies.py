@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from freshtide.core.costs import GivenCost
 from freshtide.planning import Assurance, Demand, Remedy, promises, remedies
 from freshtide.scheduling import Policy, adaptive_policy
+from tests.examples import examples
 
 from .demanding import asks, demand_sets
 
@@ -65,7 +66,7 @@ def test_where_nothing_helps_nothing_is_named() -> None:
     assert remedies([asks("slow", cost=GivenCost(0.0, 1.5), target=86_400.0)], ADAPTIVE, 1) == {}
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(demands=demand_sets(), tracks=st.integers(1, 3), policy=st.sampled_from([Policy(), ADAPTIVE]))
 def test_a_remedy_that_is_named_works(demands: list[Demand], tracks: int, policy: Policy) -> None:
     for name, remedy in remedies(demands, policy, tracks).items():

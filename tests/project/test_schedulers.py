@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from freshtide import Warehouse
@@ -9,6 +12,7 @@ from freshtide.project.notation.yamlfile import parse_yaml
 from freshtide.project.settings.settings import read_settings
 from freshtide.scheduling import (
     ORDERINGS,
+    TARGET_LAGS,
     EdfPartitioned,
     GlobalAllocation,
     GroupAndRun,
@@ -20,9 +24,10 @@ from freshtide.scheduling import (
     SumInheritance,
 )
 
+OF_THE_PAPERS = sorted(set(ORDERINGS) - {"target-lag"})
 NAMES = (
     "adaptive, edf, edf-p, edf-partitioned, fifo, global, group-and-run, lookahead, max-benefit, myopic, proportional, "
-    "prp, random, shortest-period"
+    "prp, random, shortest-period, target-lag"
 )
 
 
@@ -31,22 +36,24 @@ def policy(text: str) -> Policy:
 
 
 def test_without_a_word_about_it_the_default_schedules() -> None:
-    assert policy("") == policy("scheduler:\n") == policy("scheduler: {}") == Policy()
+    assert policy("") == policy("scheduler:\n") == policy("scheduler: {}") == TARGET_LAGS
+    assert policy("scheduler: target-lag") == policy("scheduler: {ordering: target-lag}") == TARGET_LAGS
 
 
-@pytest.mark.parametrize("name", sorted(ORDERINGS))
-def test_the_name_of_an_ordering_leaves_the_rest_at_its_default(name: str) -> None:
-    assert policy(f"scheduler: {name}") == Policy(ordering=name)
+@pytest.mark.parametrize("name", OF_THE_PAPERS)
+def test_the_name_of_an_ordering_of_the_papers_goes_with_what_they_found_best(name: str) -> None:
+    assert policy(f"scheduler: {name}") == policy(f"scheduler: {{ordering: {name}}}") == Policy(ordering=name)
 
 
 @pytest.mark.parametrize(
     ("name", "allocation"),
     [("global", GlobalAllocation()), ("edf-partitioned", EdfPartitioned()), ("proportional", Proportional())],
 )
-def test_the_name_of_an_allocation_leaves_the_rest_at_its_default(
+def test_the_name_of_an_allocation_goes_with_what_the_paper_found_best(
     name: str, allocation: GlobalAllocation | EdfPartitioned | Proportional
 ) -> None:
-    assert policy(f"scheduler: {name}") == policy(f"scheduler: {{allocation: {name}}}") == Policy(allocation=allocation)
+    assert policy(f"scheduler: {name}") == Policy(allocation=allocation)
+    assert policy(f"scheduler: {{allocation: {name}}}") == replace(TARGET_LAGS, allocation=allocation)
 
 
 def test_group_and_run_by_name_is_the_whole_algorithm_of_the_paper() -> None:
@@ -54,7 +61,7 @@ def test_group_and_run_by_name_is_the_whole_algorithm_of_the_paper() -> None:
     assert policy("scheduler: group-and-run") == expected
 
 
-@pytest.mark.parametrize("ordering", sorted(ORDERINGS))
+@pytest.mark.parametrize("ordering", OF_THE_PAPERS)
 def test_group_and_run_takes_any_ordering(ordering: str) -> None:
     written = policy(f"scheduler: {{ordering: {ordering}, allocation: group-and-run}}")
     assert written == Policy(ordering=ordering, allocation=GroupAndRun())
@@ -86,20 +93,21 @@ scheduler:
 
 
 @pytest.mark.parametrize(
-    ("written", "expected"),
+    ("written", "changes"),
     [
-        ("allocation: {name: edf-partitioned, aggressive: true}", Policy(allocation=EdfPartitioned(aggressive=True))),
-        ("allocation: {name: global}", Policy(allocation=GlobalAllocation())),
-        ("inheritance: none", Policy(inheritance=NoInheritance())),
-        ("inheritance: sum", Policy(inheritance=SumInheritance())),
-        ("inheritance: max", Policy(inheritance=MaxInheritance())),
-        ("chopping: none", Policy(chopping=None)),
-        ("chopping: null", Policy(chopping=None)),
-        ("chopping: 1", Policy(chopping=1.0)),
+        ("allocation: {name: edf-partitioned, aggressive: true}", {"allocation": EdfPartitioned(aggressive=True)}),
+        ("allocation: {name: global}", {"allocation": GlobalAllocation()}),
+        ("inheritance: none", {"inheritance": NoInheritance()}),
+        ("inheritance: sum", {"inheritance": SumInheritance()}),
+        ("inheritance: max", {"inheritance": MaxInheritance()}),
+        ("chopping: none", {"chopping": None}),
+        ("chopping: null", {"chopping": None}),
+        ("chopping: 1", {"chopping": 1.0}),
+        ("chopping: Slack", {"chopping": "slack"}),
     ],
 )
-def test_parts_can_be_set_alone(written: str, expected: Policy) -> None:
-    assert policy(f"scheduler: {{{written}}}") == expected
+def test_parts_can_be_set_alone(written: str, changes: dict[str, Any]) -> None:
+    assert policy(f"scheduler: {{{written}}}") == replace(TARGET_LAGS, **changes)
 
 
 @pytest.mark.parametrize(
@@ -123,13 +131,13 @@ def test_parts_can_be_set_alone(written: str, expected: Policy) -> None:
         (
             "scheduler:\n  seed: 1\n  ordering: fifi\n",
             "freshtide.yml:3: 'fifi' is not an ordering. Did you mean 'fifo'? "
-            "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random, shortest-period.",
+            "Known: edf, edf-p, fifo, lookahead, max-benefit, myopic, random, shortest-period, target-lag.",
         ),
         (
             "scheduler:\n  ordering: myopic\n  chopping: 3\n",
             "freshtide.yml:3: 'myopic' loads all that is pending at once, so its updates cannot be chopped. "
             "Take 'chopping' out, or choose another ordering: edf, edf-p, fifo, lookahead, max-benefit, random, "
-            "shortest-period.",
+            "shortest-period, target-lag.",
         ),
         (
             "scheduler:\n  allocation: {name: group-and-run, aggressive: true}\n",
@@ -185,7 +193,7 @@ def test_parts_can_be_set_alone(written: str, expected: Policy) -> None:
         (
             "scheduler:\n  chopping: 0.5\n",
             "freshtide.yml:2: '0.5' does not say how many periods an update may load. "
-            "Write a number of at least 1, or none.",
+            "Write a number of at least 1, slack, or none.",
         ),
         ("scheduler:\n  repartition: 0.9\n", "freshtide.yml:2: 'scheduler.repartition' must be at least 1, not '0.9'."),
         (

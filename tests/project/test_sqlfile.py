@@ -14,6 +14,7 @@ STATEMENTS = (
     "Statements are CREATE STREAMING TABLE name AS SELECT ... FROM STREAM feed and "
     "CREATE MATERIALIZED VIEW name AS SELECT ..."
 )
+A_PRIORITY = "A priority is a number above zero; with 0.01 a table counts for a hundredth of one with 1."
 
 
 def declared(text: str) -> list[DeclaredTable]:
@@ -104,8 +105,11 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
             "key_order, lookback, maintain, partition_by, period, priority, slide, target_lag, time_column, "
             "update_group, update_key, window, windows.",
         ),
-        ("'priority' = 'high'", "'high' is not a priority. A priority is a number above zero."),
-        ("'priority' = '0'", "'0' is not a priority. A priority is a number above zero."),
+        ("'priority' = 'high'", f"'high' is not a priority. {A_PRIORITY}"),
+        ("'priority' = '0'", f"'0' is not a priority. {A_PRIORITY}"),
+        ("'priority' = '-2.5'", f"'-2.5' is not a priority. {A_PRIORITY}"),
+        ("'priority' = 'nan'", f"'nan' is not a priority. {A_PRIORITY}"),
+        ("'priority' = 'inf'", f"'inf' is not a priority. {A_PRIORITY}"),
         (
             "'target_lag' = 'soon'",
             "'soon' is not a duration. Write it like 90s, 5m, 1h30m or '15 minutes'.",

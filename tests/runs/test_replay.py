@@ -29,10 +29,19 @@ from freshtide.core.events import (
     UpdateFailed,
     UpdateFinished,
 )
-from freshtide.runs import TraceError, replay_trace, scheduler_from
+from freshtide.runs import TraceError, reconfigure, replay_trace, scheduler_from
 from freshtide.runs.replay import last_beginning
 from freshtide.runtime.trace import TraceWriter
-from freshtide.scheduling import Adaptive, Beginning, Policy, RetryPolicy, ScheduledTable, adaptive_policy
+from freshtide.scheduling import (
+    Adaptive,
+    Beginning,
+    Policy,
+    Reconfiguration,
+    RetryPolicy,
+    ScheduledTable,
+    adaptive_policy,
+)
+from tests.examples import examples
 from tests.scheduling.test_scheduler_properties import POLICIES, graphs
 
 
@@ -44,9 +53,19 @@ def whole_minutes(table: str, cut: float) -> float | None:
 
 
 def drive(
-    path: Path, beginning: Beginning, seed: int, *, steps: int, reach: Callable[[str, float], float | None], **how: Any
+    path: Path,
+    beginning: Beginning,
+    seed: int,
+    *,
+    steps: int,
+    reach: Callable[[str, float], float | None],
+    changes: float = 0.0,
+    **how: Any,
 ) -> int:
-    """A run in which everything happens at random; the number of updates it started."""
+    """A run in which everything happens at random; the number of updates it started.
+
+    `changes` is how often it goes on with other tables, tracks and rules.
+    """
     rng = random.Random(seed)
     trace = TraceWriter(path, beginning, **how)
     scheduler = scheduler_from(beginning, trace.recording(reach))
@@ -79,6 +98,18 @@ def drive(
             events.append(rng.choice(requests))
         if rng.random() < (0.7 if scheduler.held else 0.05):
             events.append(SurroundingsMended() if scheduler.held else SurroundingsFailed("the disk is full"))
+        if rng.random() < changes:
+            change = changed(beginning, rng)
+            beginning = change.after
+            names = [table.name for table in beginning.tables]
+            bases = [table.name for table in beginning.tables if not table.sources]
+            reconfigure(scheduler, change, trace.recording(reach))
+            scheduler.check()
+            trace.note_change(now, change)
+            ends = (UpdateFinished, UpdateFailed)
+            events = [
+                event for event in events if isinstance(event, ends) or getattr(event, "table", names[0]) in names
+            ]
         commands = scheduler.handle(events, now)
         scheduler.check()
         trace.write(now, events, commands)
@@ -90,6 +121,20 @@ def drive(
                 timers.append(command.time)
     trace.close()
     return started
+
+
+def changed(before: Beginning, rng: random.Random) -> Reconfiguration:
+    """Somebody has changed priorities and tracks, taken out the last view or put in another."""
+    tables = [replace(table, priority=rng.choice([0.5, 1.0, 10.0])) for table in before.tables]
+    if tables[-1].sources and rng.random() < 0.5:
+        del tables[-1]
+    elif rng.random() < 0.5:
+        source = rng.choice(tables).name
+        tables.append(ScheduledTable(name=f"v{rng.randrange(100, 10**9)}", sources=(source,), period=7.0))
+    redefined = [table.name for table in tables if table.sources and rng.random() < 0.2]
+    policy = replace(before.policy, seed=rng.randrange(3))
+    after = replace(before, tables=tuple(tables), tracks=rng.randint(1, 3), policy=policy)
+    return Reconfiguration(after=after, redefined=tuple(redefined))
 
 
 def two_tables(**policy: Any) -> Beginning:
@@ -105,7 +150,7 @@ def two_tables(**policy: Any) -> Beginning:
     )
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     tables=graphs(),
     tracks=st.integers(1, 3),
@@ -138,7 +183,7 @@ ADAPTIVE = st.builds(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables=graphs(), tracks=st.integers(1, 3), adaptive=ADAPTIVE, seed=st.integers(0, 1_000))
 def test_reservations_and_modes_replay_to_the_same_commands(
     tables: tuple[ScheduledTable, ...], tracks: int, adaptive: Adaptive, seed: int
@@ -156,7 +201,7 @@ def test_reservations_and_modes_replay_to_the_same_commands(
     assert begun == beginning
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     tables=graphs(), tracks=st.integers(1, 3), policy=POLICIES | ADAPTIVE.map(adaptive_policy), seed=st.integers(0, 99)
 )
@@ -174,6 +219,26 @@ def test_update_streams_replay_to_the_same_commands(
         found, begun = replay_trace(path), last_beginning(path)
     assert (found.difference, found.decisions) == (None, 60)
     assert begun == beginning
+
+
+@settings(max_examples=60)
+@given(tables=graphs(), policy=POLICIES, seed=st.integers(0, 1_000), adaptive=st.booleans())
+def test_a_run_that_goes_on_with_other_tables_replays_to_the_same_commands(
+    tables: tuple[ScheduledTable, ...], policy: Policy, seed: int, adaptive: bool
+) -> None:
+    policy = adaptive_policy() if adaptive else policy
+    beginning = Beginning(tables=tables, tracks=2, policy=policy, retry=RetryPolicy(attempts=2, backoff=1.0))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        drive(path, beginning, seed, steps=80, reach=whole_minutes, changes=0.3)
+        found, last = replay_trace(path), last_beginning(path)
+        assert (found.decisions, found.difference) == (80, None)
+        written = [json.loads(line) for line in path.read_text().splitlines() if line.startswith('{"changes"')]
+        assert last is not None
+        assert (last.tracks, len(last.tables)) == (
+            written[-1]["changes"]["tracks"],
+            len(written[-1]["changes"]["tables"]),
+        )
 
 
 def test_the_last_beginning_of_a_file_is_the_one_that_counts(tmp_path: Path) -> None:

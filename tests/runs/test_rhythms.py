@@ -59,6 +59,14 @@ def test_a_rhythm_is_learnt_from_the_files_that_came() -> None:
     assert 4.0 <= rhythm.arrival_jitter <= 8.0
     assert rhythm.timestamp_jitter is not None
     assert 34.0 <= rhythm.timestamp_jitter <= 36.0
+    assert 28.0 <= rhythm.least_age <= 30.0
+    assert rhythm.stamp_spread == pytest.approx(rhythm.arrival_jitter + rhythm.timestamp_jitter - rhythm.least_age)
+
+
+def test_of_a_declared_jitter_files_may_be_of_any_age_up_to_it() -> None:
+    rhythm = found(came(), timestamp_jitter=MINUTE).rhythm
+    assert rhythm.least_age == 0.0
+    assert rhythm.stamp_spread >= MINUTE
 
 
 def test_what_is_declared_counts_and_is_widened_by_how_long_files_take_to_be_seen() -> None:

@@ -98,3 +98,20 @@ def test_a_dependent_without_data_has_nothing_to_rebuild(catalog: Catalog) -> No
         "'t' has been rebuilt. Not rebuilt: 'a', which has no data yet; 'b', which has no data yet; 'c', which has no "
         "data yet."
     )
+
+
+def test_it_goes_on_without_tables_that_are_taken_out_meanwhile(catalog: Catalog) -> None:
+    rebuild = Rebuild(catalog)
+    rebuild.rebuilt("t", "a")
+    rebuild.backfills.follow(TableGraph([base("t"), base("other"), view("a", "t"), view("alone", "other")]))
+    answer = rebuild.answer()
+    assert answer.succeeded
+    assert "'b', which is declared no longer" in (answer.message or "")
+
+
+def test_a_rebuild_of_a_table_that_is_taken_out_has_failed(catalog: Catalog) -> None:
+    rebuild = Rebuild(catalog)
+    rebuild.backfills.follow(TableGraph([base("other"), view("alone", "other")]))
+    answer = rebuild.answer()
+    assert (answer.done, answer.succeeded) == (True, False)
+    assert answer.message == "'t' was not rebuilt: it is declared no longer."

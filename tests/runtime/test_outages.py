@@ -20,6 +20,7 @@ from freshtide.runtime.outages import OutageWatch
 from freshtide.runtime.recovery import reconcile
 from freshtide.storage import Store
 from tests.catalogs import empty_catalog
+from tests.examples import examples
 
 from ..core.declared import feed
 
@@ -188,7 +189,7 @@ def test_a_rhythm_that_has_changed_is_looked_up_before_an_alarm_is_raised(watchm
     assert [told.silent_since for told in watchman.told] == [NOON + moment]
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(min_value=1, max_value=60), min_size=1, max_size=12))
 def test_every_silence_that_is_too_long_is_one_outage_and_no_other_is(tmp_path: Path, gaps: list[int]) -> None:
     """Looked at every half second, whatever the files do: as the definition finds them in hindsight."""
@@ -209,3 +210,21 @@ def test_every_silence_that_is_too_long_is_one_outage_and_no_other_is(tmp_path: 
     catalog.close()
     assert [told for told in watchman.told if told.returned] == expected
     assert [told.silent_since for told in watchman.told if not told.returned] == [o.silent_since for o in expected]
+
+
+def test_an_outage_goes_on_while_other_feeds_come_and_go(watchman: Watchman) -> None:
+    watch = watchman.begins()
+    watchman.brings(watch, 1.0)
+    watch.look(NOON + 14.0)
+    assert watchman.going_on() is not None
+    other = replace(watchman.feed, name="other", origin=None)
+    watch.follow([watchman.feed, other], NOON + 15.0)
+    watch.look(NOON + 16.0)
+    assert watchman.going_on() is not None
+    # The other one is not held what was before it was there.
+    assert "other" not in watchman.catalog.outages.going_on()
+    watch.look(NOON + 28.0)
+    assert "other" in watchman.catalog.outages.going_on()
+    watch.follow([watchman.feed], NOON + 29.0)
+    watch.look(NOON + 60.0)
+    assert list(watchman.catalog.outages.going_on()) == [watchman.feed.name]

@@ -1,4 +1,7 @@
-"""The adaptive scheduler: releases, modes and the seven rules, one by one (Leontyev et al. 2010)."""
+"""The adaptive scheduler: releases, modes and the seven rules, one by one, as Leontyev et al. 2010 have them.
+
+What goes on beyond the paper, on tracks that are idle, is at the end.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ BACKLOG = (4.0, 7.0, 10.0, 13.0)
 
 
 def adaptive(*tables: ScheduledTable, tracks: int = 1, **settings: Any) -> Bench:
-    chosen = {"recovery": RECOVERY, "threshold": THRESHOLD} | settings
+    chosen = {"recovery": RECOVERY, "threshold": THRESHOLD, "early": False} | settings
     return Bench(*tables, tracks=tracks, policy=adaptive_policy(Adaptive(**chosen)))
 
 
@@ -313,3 +316,142 @@ def test_what_cannot_be_reserved_is_told_with_its_numbers() -> None:
     assert breach.tracks_needed == 2
     assert "1.5 tracks" in breach.reason
     assert "'v2'" in breach.reason
+
+
+# What is reserved follows what updates take
+
+
+def learning(*tables: ScheduledTable, **settings: Any) -> Bench:
+    """Updates of ten seconds, once in a hundred, of which nothing has been learnt yet."""
+    told: dict[str, Any] = {"recovery": "fastest", "threshold": 1_000.0, "costs": "worst"}
+    return adaptive(*tables, **told | settings)
+
+
+def updated(bench: Bench, *durations: float, since: float = 0.0, name: str = "v") -> float:
+    """A file a period comes and is loaded in so many seconds; the moment after the last one."""
+    for seconds in durations:
+        since += 100.0
+        bench.at(since).arrives(name, since)
+        bench.at(since + seconds).finishes(name, seconds=seconds)
+    return since
+
+
+def test_reservations_by_worst_costs_follow_the_spread_although_the_mean_stays() -> None:
+    bench = learning(table("v", alpha=10.0, period=100.0, freshness=0.0, safe=0.0), recovery="together")
+    updated(bench, *[10.0] * 30)
+    assert reservation(bench).execution == pytest.approx(10.0)
+    updated(bench, *[4.0, 16.0] * 15, since=3_000.0)
+    model = bench.scheduler.cost("v")
+    assert model.expected(100.0) == pytest.approx(10.0, rel=0.1)
+    assert reservation(bench).execution == pytest.approx(model.longest(100.0), rel=0.5)
+    assert reservation(bench).execution > 20.0
+
+
+def test_reservations_by_average_costs_do_not_follow_the_spread() -> None:
+    bench = learning(
+        table("v", alpha=10.0, period=100.0, freshness=0.0, safe=0.0), costs="average", recovery="together"
+    )
+    updated(bench, *[10.0] * 30)
+    updated(bench, *[4.0, 16.0] * 15, since=3_000.0)
+    assert reservation(bench).execution == pytest.approx(10.0, rel=0.2)
+
+
+def test_a_recovery_period_by_formula_grows_with_the_cost_before_all_is_reserved_anew() -> None:
+    """Alone on a track a table recovers with a period as long as its update: 12 s where there were 10."""
+    bench = learning(table("v", alpha=10.0, period=100.0, freshness=0.0, safe=0.0), costs="average", threshold=250.0)
+    since = updated(bench, *[12.0] * 20)
+    bench.at(since + 400.0).arrives("v", since + 100.0, since + 200.0, since + 300.0, since + 400.0)
+    assert reservation(bench).mode is Mode.RECOVERY
+    assert reservation(bench).period == pytest.approx(12.0)
+    assert bench.scheduler.breaches == []
+
+
+def test_a_given_recovery_period_that_updates_have_outgrown_is_told() -> None:
+    bench = learning(table("v", alpha=10.0, period=100.0, freshness=0.0, safe=0.0), costs="average", recovery=11.0)
+    assert bench.scheduler.breaches == []
+    updated(bench, *[12.0] * 20)
+    assert [breach.table for breach in bench.scheduler.breaches] == ["v"]
+    updated(bench, *[9.0] * 60, since=3_000.0)
+    assert bench.scheduler.breaches == []
+
+
+# Tracks that are idle
+
+
+def behind(*others: ScheduledTable, tracks: int = 1, **settings: Any) -> Bench:
+    """A table that enters recovery mode at 20 with four files, each of which takes 1; its deadlines lie 1.5 apart."""
+    bench = adaptive(fed("v"), *others, tracks=tracks, **{"early": True} | settings)
+    bench.at(1.0).arrives("v", 1.0)
+    bench.at(2.0).finishes("v")
+    assert bench.at(20.0).arrives("v", *BACKLOG) == ["v"]
+    assert reservation(bench).mode is Mode.RECOVERY
+    return bench
+
+
+def test_a_table_that_has_fallen_behind_uses_a_track_that_is_idle() -> None:
+    bench = behind()
+    assert bench.at(21.0).finishes("v") == ["v"]
+    assert reservation(bench).runs_early
+    assert bench.running["v"].upto == BACKLOG[1], "one file at a time, as ever"
+
+
+def test_without_it_the_track_stays_idle_until_the_next_release() -> None:
+    bench = behind(early=False)
+    assert bench.at(21.0).finishes("v") == []
+    assert bench.at(21.5).timer() == ["v"]
+
+
+def test_what_is_released_comes_as_if_nothing_had_run_early() -> None:
+    bench = behind()
+    bench.at(21.0).finishes("v")
+    bench.at(21.5).timer()
+    assert bench.at(22.0).finishes("v") == ["v"]
+    assert (reservation(bench).released_at, reservation(bench).deadline) == (21.5, 23.0)
+    assert not reservation(bench).runs_early
+
+
+def test_an_early_update_waits_for_all_that_is_released() -> None:
+    bench = behind(fed("w"))
+    bench.at(20.5).arrives("w", 20.0)
+    assert bench.at(21.0).finishes("v") == ["w"]
+    assert bench.at(21.2).finishes("w") == ["v"]
+
+
+def test_one_that_waits_to_be_let_into_recovery_mode_uses_idle_tracks_too() -> None:
+    bench = adaptive(fed("v"), fed("w"), early=True)
+    bench.at(1.0).arrives("v", 1.0)
+    bench.at(2.0).finishes("v")
+    bench.at(2.0).arrives("w", 1.0)
+    bench.at(3.0).finishes("w")
+    bench.at(20.0).happens(*(arrival(name, stamp) for name in ("v", "w") for stamp in BACKLOG))
+    assert (reservation(bench, "v").mode, reservation(bench, "w").mode) == (Mode.RECOVERY, Mode.NORMAL)
+    bench.at(20.2).finishes("v")
+    assert bench.at(20.4).finishes("w") == ["v"], "due at 23, before the one of w at 26"
+    assert bench.at(20.6).finishes("v") == ["v"]
+
+
+def test_a_table_that_is_not_behind_waits_for_its_release_whatever_is_idle() -> None:
+    bench = adaptive(fed("v"), early=True)
+    bench.at(1.0).arrives("v", 1.0)
+    bench.at(2.0).finishes("v")
+    assert bench.at(3.0).arrives("v", 3.0) == []
+
+
+def test_an_early_update_that_fails_is_tried_again_and_its_release_is_not_lost() -> None:
+    bench = behind()
+    bench.at(21.0).finishes("v")
+    bench.at(21.2).fails("v")
+    assert bench.at(22.2).timer() == ["v"]
+    assert (reservation(bench).released_at, bench.running["v"].upto) == (21.5, BACKLOG[1])
+    assert bench.at(22.5).finishes("v") == ["v"]
+    assert reservation(bench).runs_early
+
+
+def test_a_table_that_has_caught_up_early_goes_back_to_normal_mode_at_its_last_deadline() -> None:
+    bench = behind()
+    for moment in (20.2, 20.4, 20.6, 20.8):
+        bench.at(moment).finishes("v")
+    assert bench.running == {}
+    assert bench.at(21.5).timer() == []
+    assert reservation(bench).mode is Mode.NORMAL
+    assert bench.at(22.0).arrives("v", 22.0) == ["v"]

@@ -29,6 +29,7 @@ from freshtide.core.events import (
 )
 from freshtide.scheduling import (
     ORDERINGS,
+    SLACK,
     Adaptive,
     Allocation,
     EdfPartitioned,
@@ -60,7 +61,7 @@ def ordered(rng: random.Random) -> Policy:
         ordering=rng.choice(list(ORDERINGS)),
         allocation=rng.choice(allocations),
         inheritance=rng.choice(inheritances),
-        chopping=rng.choice([None, 1.0, 3.0]),
+        chopping=rng.choice([None, 1.0, 3.0, SLACK]),
     )
 
 

@@ -137,7 +137,7 @@ def test_a_decision_says_how_many_waited_and_who_came_next() -> None:
 
 
 def test_orderings_are_known_by_their_names() -> None:
-    names = ["fifo", "edf", "edf-p", "max-benefit", "lookahead", "myopic", "random", "shortest-period"]
+    names = ["fifo", "edf", "edf-p", "max-benefit", "lookahead", "myopic", "random", "shortest-period", "target-lag"]
     assert {name: ordering(lambda: 0.0).name for name, ordering in ORDERINGS.items()} == {name: name for name in names}
 
 

@@ -29,6 +29,7 @@ from freshtide.core.events import (
 )
 from freshtide.scheduling import (
     ORDERINGS,
+    SLACK,
     EdfPartitioned,
     GlobalAllocation,
     GroupAndRun,
@@ -42,6 +43,7 @@ from freshtide.scheduling import (
     Scheduler,
     SumInheritance,
 )
+from tests.examples import examples
 
 POLICIES = st.builds(
     Policy,
@@ -59,7 +61,7 @@ POLICIES = st.builds(
         ),
     ),
     inheritance=st.sampled_from([NoInheritance(), SumInheritance(), MaxInheritance(), MaxPlusInheritance(k=2.0)]),
-    chopping=st.sampled_from([None, 1.0, 3.0]),
+    chopping=st.sampled_from([None, 1.0, 3.0, SLACK]),
 )
 COSTS: st.SearchStrategy[Callable[[float, float], Cost]] = st.sampled_from([CostModel.given, GivenCost])
 
@@ -72,6 +74,8 @@ class Account:
     lateness: float
     stride: float
     """How much freshness one update may gain."""
+    by_slack: bool
+    """Whether that follows from the targets of the others instead: it may be anything from a period on."""
     freshness: float | None = None
     safe: float | None = None
     waiting: list[float] = field(default_factory=list)
@@ -150,14 +154,16 @@ class SchedulerMachine(RuleBasedStateMachine):
             t.name: Account(
                 sources=t.sources,
                 lateness=0.0 if t.sources else late,
-                stride=float("inf") if policy.chopping is None else policy.chopping * (t.period or 0.0),
+                stride=policy.chopping * (t.period or 0.0) if isinstance(policy.chopping, float) else float("inf"),
+                by_slack=policy.chopping == SLACK,
                 freshness=t.freshness,
-                caught_up=t.freshness is not None,
+                caught_up=t.freshness is not None or policy.chopping == SLACK,
             )
             for t in tables
         }
         self.newest = {t.name: t.freshness for t in tables if t.freshness is not None}
         self.now = 0.0
+        self.timers: list[float] = []
         self.history: list[tuple[list[Event], float, list[Command]]] = []
 
     # What can happen
@@ -214,7 +220,16 @@ class SchedulerMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.5, 2.0, 10.0]))
     def time_passes(self, seconds: float) -> None:
         self.now += seconds
-        self._fire_timers()
+        self._fire_timers(sum(1 for time in self.timers if time <= self.now))
+
+    @rule(seconds=st.sampled_from([0.5, 10.0, 1_000.0]))
+    def the_clock_is_set_back(self, seconds: float) -> None:
+        self.now -= seconds
+
+    @precondition(lambda self: self.timers)
+    @rule()
+    def a_timer_is_early(self) -> None:
+        self._fire_timers(1)
 
     # What must hold after each of them
 
@@ -239,6 +254,11 @@ class SchedulerMachine(RuleBasedStateMachine):
     def the_scheduler_says_it_is_idle_exactly_when_nothing_runs_and_nothing_could(self) -> None:
         could = any(self._could_run(name) for name in self.accounts)
         assert self.scheduler.idle == (not self._running() and not could)
+
+    @invariant()
+    def who_is_to_be_tried_again_will_be_woken(self) -> None:
+        for account in self.accounts.values():
+            assert account.retry_at is None or account.retry_at in self.timers
 
     def teardown(self) -> None:
         if not hasattr(self, "setting"):
@@ -277,9 +297,10 @@ class SchedulerMachine(RuleBasedStateMachine):
                 case StartUpdate():
                     self._start(command)
                 case WakeAt(time=time):
-                    assert failed is not None
                     assert time > self.now
-                    self.accounts[failed].retry_at = time
+                    self.timers = sorted([*self.timers, time])
+                    if failed is not None:
+                        self.accounts[failed].retry_at = time
                 case GiveUp(table=table, reason=reason):
                     assert (table, reason) == (failed, "no luck")
                     self.accounts[table].retry_at = None
@@ -300,14 +321,18 @@ class SchedulerMachine(RuleBasedStateMachine):
 
     def _check_the_goal(self, account: Account, command: StartUpdate) -> None:
         if not account.sources:
-            assert command.upto == self._chopped(account, sorted(account.waiting)), "an update takes what is pending"
+            goals = sorted(account.waiting)
+            if not account.by_slack:
+                goals = [self._chopped(account, goals)]
+            assert command.upto in goals, "an update takes what is pending"
             return
         edge = self._edge(account)
         if account.freshness is None or not account.caught_up:
             assert command.upto == (account.freshness if edge is None else max(edge, account.freshness or edge))
         elif edge is not None and edge > account.freshness:
             assert account.freshness < command.upto <= edge, "as far as is safe, and no further"
-            assert command.upto == edge or edge > account.freshness + account.stride, "chopped without need"
+            is_far = account.by_slack or edge > account.freshness + account.stride
+            assert command.upto == edge or is_far, "chopped without need"
         else:
             assert command.upto == account.freshness, "a revision goes nowhere new"
         assert account.last_upto is None or command.upto >= account.last_upto, "updates are chronological"
@@ -356,11 +381,16 @@ class SchedulerMachine(RuleBasedStateMachine):
         account.retry_at = None
         self._happens([TableResumed(table=name)])
 
-    def _fire_timers(self) -> None:
+    def _fire_timers(self, count: int) -> None:
+        """The next so many, whether or not their time has come."""
+        fired, others = self.timers[:count], self.timers[count:]
         for account in self.accounts.values():
             if account.retry_at is not None and account.retry_at <= self.now:
                 account.retry_at = None
-        self._happens([TimerFired()])
+        self.timers = others
+        self._happens([TimerFired() for _ in fired])
+        early = [time for time in fired if time > self.now]
+        assert self.timers == sorted([*others, *early]), "what is early is asked for again, and nothing else"
 
     # How it ends
 
@@ -397,4 +427,4 @@ class SchedulerMachine(RuleBasedStateMachine):
 
 
 TestScheduler = SchedulerMachine.TestCase
-TestScheduler.settings = settings(max_examples=200, stateful_step_count=40)
+TestScheduler.settings = settings(max_examples=examples(200), stateful_step_count=40)

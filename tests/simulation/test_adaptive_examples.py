@@ -54,7 +54,7 @@ def run(
 
 def never(*, recovery: float = 1.0) -> Adaptive:
     """No table ever enters recovery mode: the periods of examples 4 to 7 do not change."""
-    return Adaptive(recovery=recovery, threshold=1_000.0)
+    return Adaptive(recovery=recovery, threshold=1_000.0, early=False)
 
 
 def quickly() -> Run:
@@ -109,7 +109,7 @@ def test_example_7_a_quick_recovery_is_at_the_expense_of_the_other_table() -> No
 
 def recovering() -> dict[str, list[Update]]:
     """Examples 8 to 10: both feeds break, recovery periods 1.5, thresholds 8."""
-    updates, _ = run({"v1": (3.0, BROKEN), "v2": (3.0, BROKEN)}, Adaptive(recovery=1.5, threshold=8.0))
+    updates, _ = run({"v1": (3.0, BROKEN), "v2": (3.0, BROKEN)}, Adaptive(recovery=1.5, threshold=8.0, early=False))
     return updates
 
 

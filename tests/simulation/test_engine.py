@@ -59,3 +59,18 @@ def test_a_machine_is_as_slow_for_as_long_as_it_says(slowdown: Slowdown, time: f
     later = max(time, time + share * (steady_until - time))
     assert later == time or slowdown.factor_at(later) == slowdown.factor_at(time)
     assert steady_until <= time + max(slowdown.normal, slowdown.slow)
+
+
+def test_an_update_takes_one_of_the_factors_and_all_of_them_are_drawn() -> None:
+    table = SimulatedTable(name="t", stream=Stream(period=100.0), alpha=2.0, factors=(0.5, 1.0, 3.0))
+    other = SimulatedTable(name="u", stream=Stream(period=100.0), alpha=1.0)
+    done: list[CompletedUpdate] = []
+    workload = Workload(tables=(table, other), seed=4, variability=0.25)
+    Simulation(workload, UNCHOPPED, tracks=2).run(horizon=30_000.0, on_update=done.append)
+    took = [update.end - update.start for update in done if update.table == "t"]
+    assert {round(seconds, 6) for seconds in took} == {1.0, 2.0, 6.0}
+    assert sum(took) / len(took) == pytest.approx(3.0, rel=0.15)
+    # One without factors has the variability of all.
+    others = [update.end - update.start for update in done if update.table == "u"]
+    assert min(others) == pytest.approx(0.75, abs=0.02)
+    assert max(others) == pytest.approx(1.25, abs=0.02)

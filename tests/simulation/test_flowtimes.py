@@ -19,6 +19,7 @@ from freshtide.simulation import (
     Stream,
     Workload,
 )
+from tests.examples import examples
 
 Run = tuple[Result, list[CompletedUpdate]]
 ROUNDING = 1.0 + 1e-9
@@ -134,7 +135,7 @@ POLICIES = st.builds(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(warehouses(), POLICIES, st.integers(1, 3))
 def test_half_of_low_is_below_staleness_and_half_of_the_penalty_above(
     tables: tuple[SimulatedTable, ...], policy: Policy, tracks: int
@@ -150,7 +151,7 @@ def test_half_of_low_is_below_staleness_and_half_of_the_penalty_above(
         assert 2.0 * until_then <= flow.tables[name].penalty * ROUNDING
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(warehouses(), POLICIES, st.integers(1, 3), st.integers(5, 80))
 def test_stretch_is_what_the_trace_says_update_by_update(
     tables: tuple[SimulatedTable, ...], policy: Policy, tracks: int, horizon: int
@@ -166,7 +167,7 @@ def test_stretch_is_what_the_trace_says_update_by_update(
         assert result.flow().tables[table.name].stretch == max(stretches, default=None)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     st.sampled_from(
         [

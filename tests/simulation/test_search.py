@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from freshtide.scheduling import ORDERINGS, GlobalAllocation, NoInheritance, Policy
 from freshtide.simulation import SimulatedTable, Simulation, Stream, Workload, least_weighted_staleness
+from tests.examples import examples
 
 HORIZON = 30.0
 
@@ -45,7 +46,7 @@ def scheduled(workload: Workload, policy: Policy, *, tracks: int = 1, horizon: f
     return Simulation(workload, policy, tracks=tracks, checking=True).run(horizon=horizon).weighted_staleness
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(workloads(), st.integers(1, 2), st.sampled_from(sorted(ORDERINGS)), st.sampled_from([None, 1.0]))
 def test_no_policy_beats_the_best_schedule(
     workload: Workload, tracks: int, ordering: str, chopping: float | None

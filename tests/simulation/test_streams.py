@@ -44,3 +44,9 @@ def test_time_stamps_rise_and_the_seed_decides_them(pattern: Pattern, period: fl
 def test_only_periodic_streams_can_be_disturbed(pattern: Pattern, disturbance: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=f"is {pattern}"):
         Stream(period=10.0, pattern=pattern, **disturbance)  # type: ignore[arg-type]
+
+
+def test_no_file_is_stamped_later_than_it_comes() -> None:
+    Stream(period=10.0, arrivals=((3.0, 3.0), (5.0, 4.0)))
+    with pytest.raises(ValueError, match=r"comes at 5 cannot be stamped 5\.5"):
+        Stream(period=10.0, arrivals=((3.0, 3.0), (5.0, 5.5)))

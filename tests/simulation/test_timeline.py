@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from freshtide.simulation import Lateness, SimulatedTable, Stream
 from freshtide.simulation.streams import files_until
 from freshtide.simulation.timeline import timeline
+from tests.examples import examples
 
 # Whole numbers make many files come at the same moment; with horizons of thousands of periods there are several blocks.
 PERIODS = st.sampled_from([1.0, 3.0, 0.7, 50.0])
@@ -26,13 +27,15 @@ STREAMS = st.one_of(
     st.builds(
         Stream,
         period=PERIODS,
-        arrivals=st.lists(st.tuples(st.floats(0.0, 2_000.0), st.floats(0.0, 10.0)), max_size=5).map(tuple),
+        arrivals=st.lists(
+            st.tuples(st.floats(0.0, 2_000.0), st.floats(0.0, 10.0)).map(lambda file: (sum(file), file[1])), max_size=5
+        ).map(tuple),
     ),
     st.none(),
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(STREAMS, max_size=5), st.sampled_from([0.0, 0.7, 100.0, 1_500.0]), st.integers(0, 9))
 def test_all_files_come_once_in_the_order_of_their_moments_and_of_the_tables(
     streams: list[Stream | None], horizon: float, seed: int

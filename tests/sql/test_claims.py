@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from freshtide.core.grains import INSTANT
 from freshtide.sql.shapes import shape_of
 from freshtide.sql.text import parse_query
+from tests.examples import examples
 
 from .claims import START, TABLES, World, check_claims, worlds
 from .randomqueries import queries
@@ -53,14 +54,14 @@ CLAIMED = [
 
 @pytest.mark.parametrize("sql", [pytest.param(sql, id=name) for name, sql in CLAIMED])
 @given(world=worlds())
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_is_claimed_holds(sql: str, world: World) -> None:
     parsed = parse_query(sql)
     check_claims(parsed, shape_of(parsed, TABLES), world)
 
 
 @given(sql=queries(), world=worlds())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_is_claimed_of_queries_at_random_holds(sql: str, world: World) -> None:
     parsed = parse_query(sql)
     check_claims(parsed, shape_of(parsed, TABLES), world)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshtide.storage import Change, ForeignCommitError, StoredTable, compact
+from tests.examples import examples
 
 from .tablebench import AT, by_polars, commit, held, micros_after, opened, rows, update, values
 
@@ -137,7 +138,7 @@ def test_after_three_hundred_updates_the_files_are_still_few(tmp_path: Path) -> 
     assert opened(tmp_path / "t").snapshot is not None
 
 
-@settings(max_examples=5)
+@settings(max_examples=examples(5))
 @given(
     st.lists(
         st.tuples(st.lists(st.integers(0, 50), min_size=1, max_size=3), st.booleans(), st.booleans()),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshtide.storage import GONE_AT, LARGEST_FILE, Change, LatestTable, Merge, compact, key_column, youngest
+from tests.examples import examples
 
 from .tablebench import AT, START, TIME, by_duckdb, by_polars, opened, update
 
@@ -158,7 +159,7 @@ def batches(draw: st.DrawFn) -> list[list[Row]]:
     return draw(st.lists(st.lists(row, max_size=6), min_size=1, max_size=6))
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(given_batches=batches(), seen=st.integers(0, 6))
 def test_the_table_holds_what_a_dictionary_holds(given_batches: list[list[Row]], seen: int) -> None:
     folder = Path(tempfile.mkdtemp()) / "t"

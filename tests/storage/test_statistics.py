@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshtide.core.instants import micros_of
+from tests.examples import examples
 
 from .tablebench import START, TIME, added_statistics, commit, held, micros_after, opened, rows
 
@@ -134,7 +135,7 @@ def test_the_bounds_in_the_log_hold_for_every_value(
     table = opened(folder / "t", time_column=None)
     numbers = iter(range(1, 10_000))
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(st.lists(st.one_of(st.none(), values), min_size=1, max_size=5))
     def check(content: list[Any]) -> None:
         commit(table, next(numbers), pa.table({"x": pa.array(content, kind)}))
@@ -174,7 +175,7 @@ STAMPS = st.lists(
 EDGES = st.one_of(st.none(), st.integers(-5_500, 5_500))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(files=STAMPS, edges=st.lists(st.tuples(EDGES, EDGES), min_size=10, max_size=40))
 def test_pruning_by_time_never_loses_a_row(
     tmp_path_factory: pytest.TempPathFactory, files: list[list[int | None]], edges: list[tuple[int | None, int | None]]

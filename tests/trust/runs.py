@@ -26,7 +26,7 @@ class Running:
 
     def _run(self) -> None:
         try:
-            self.report = self._shop.warehouse.run(stop=self._stop, on_news=self.news.append)
+            self.report = self._shop.warehouse.run(until=self._stop.is_set, on_news=self.news.append)
         except BaseException as error:
             self.fault = error
 

@@ -14,6 +14,7 @@ import pytest
 
 from freshtide.core.arrivals import ArrivalState
 from freshtide.spark.ingest import FeedReader
+from tests.examples import slow_except
 from tests.warehouse.shop import EVENTS, START, Shop, stamp
 
 _ROWS = 9_000
@@ -55,7 +56,7 @@ def when_read(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
     monkeypatch.setattr(FeedReader, "read", reading)
 
 
-@pytest.mark.parametrize("format_", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("format_", slow_except(["csv", "json", "parquet"], "csv", "parquet"))
 @pytest.mark.parametrize("said", ["", "TBLPROPERTIES ('update_key'='k')"])
 def test_a_file_that_is_replaced_before_spark_reads_it_is_put_aside(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, format_: str, said: str

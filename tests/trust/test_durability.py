@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from freshtide.storage import DiskError, Store
+from tests.examples import slow_except
 from tests.storage.tablebench import commit, held, opened, rows, values
 
 
@@ -119,7 +120,10 @@ table.vacuum(3_600.0, at=time.time())
 """
 
 
-@pytest.mark.parametrize("point", ["log-entry:3", "compaction", "compaction:2", "checkpoint", "vacuum:5", "recovery"])
+_POINTS = ("log-entry:3", "compaction", "compaction:2", "checkpoint", "vacuum:5", "recovery")
+
+
+@pytest.mark.parametrize("point", slow_except(_POINTS, "log-entry:3", "compaction:2"))
 def test_a_process_that_is_killed_where_it_hurts_leaves_nothing_lost_or_doubled(tmp_path: Path, point: str) -> None:
     command = [sys.executable, "-c", _UPDATES, str(tmp_path / "t")]
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

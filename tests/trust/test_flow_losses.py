@@ -88,6 +88,7 @@ def found(shop: Shop) -> dict[str, str]:
         pytest.param(
             [("sales__rejects", take_away), ("sales__rejects", tear), ("sales__late", take_away)],
             id="tables beside it",
+            marks=pytest.mark.slow,
         ),
     ],
 )

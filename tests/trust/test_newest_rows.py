@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from freshtide.core.steps import Merge
+from tests.examples import slow_except
 from tests.warehouse.shop import START, Shop, stamp
 from tests.warehouse.test_update_tables import MEANS, newest, update_table
 
@@ -93,7 +94,7 @@ def test_what_is_known_of_keys_that_have_gone_is_made_anew_when_it_is_lost(shop:
     again.warehouse.close()
 
 
-@pytest.mark.parametrize("key", ["k", "k,v"], ids=["alone", "with others"])
+@pytest.mark.parametrize("key", slow_except(["k", "k,v"], "k,v"), ids=["alone", "with others"])
 def test_zero_is_one_key_whatever_its_sign(shop: Shop, key: str) -> None:
     place = {"path": "landing/f/*", "format": "csv", "settle": "renamed"}
     shop.warehouse.feed(
@@ -195,7 +196,7 @@ def seconds(moment: datetime) -> int:
     return round(moment.timestamp() - START)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", slow_except(range(3), 0))
 def test_views_over_update_tables_are_their_queries_whatever_comes(shop: Shop, seed: int) -> None:
     rng = random.Random(seed)
     update_table(shop, "a", "ts, k, v FROM STREAM a_feed WHERE v > -2")

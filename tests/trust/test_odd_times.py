@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from freshtide.spark import SparkSession
+from tests.examples import slow_except
 from tests.warehouse.shop import START, Shop, stamp
 
 YEARS = ["0001-01-01T00:00:00Z", "1600-02-29T00:00:00.000001Z", "2300-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"]
@@ -47,7 +48,7 @@ def test_times_of_all_years_work_in_every_kind_of_table(shop: Shop) -> None:
     shop.warehouse.status().as_json()
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", slow_except([False, True], False))
 @pytest.mark.parametrize("time_column", ["ts", "at"])
 def test_times_without_a_zone_that_no_table_can_hold_are_rejected(
     tmp_path: Path, spark: SparkSession, large: bool, time_column: str
@@ -72,7 +73,7 @@ def test_times_without_a_zone_that_no_table_can_hold_are_rejected(
     shop.warehouse.close()
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", slow_except([False, True], False))
 def test_rows_for_which_a_query_computes_what_no_table_can_hold_are_rejected(
     tmp_path: Path, spark: SparkSession, large: bool
 ) -> None:
@@ -105,7 +106,7 @@ def test_rows_for_which_a_query_computes_what_no_table_can_hold_are_rejected(
     shop.warehouse.close()
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", slow_except([False, True], False))
 def test_what_no_table_can_hold_is_looked_for_only_in_rows_that_the_query_keeps(
     tmp_path: Path, spark: SparkSession, large: bool
 ) -> None:
@@ -202,7 +203,7 @@ def test_a_file_whose_inner_types_are_others_is_put_aside_and_not_its_table(shop
 NO_TIMES = ["12:00:00", "T11:00:00", " 1:2", "T7", "now", "today", "yesterday", "Z", "+02:00", "UTC"]
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", slow_except([False, True], False))
 @pytest.mark.parametrize("format_", ["csv", "json"])
 def test_a_time_of_day_is_no_timestamp(tmp_path: Path, spark: SparkSession, format_: str, large: bool) -> None:
     """Spark would make it one of today: what is stored would hang on the day of the load."""

@@ -10,6 +10,7 @@ import pytest
 from pyarrow import orc
 
 from freshtide.core.arrivals import ArrivalState
+from tests.examples import slow_except
 from tests.warehouse.shop import START, Shop
 
 ALIKE = pa.struct([("a", pa.int32()), ("A", pa.int32())])
@@ -48,7 +49,7 @@ def put_aside(shop: Shop, name: str) -> list[str]:
     return [file.reason or "" for file in files]
 
 
-@pytest.mark.parametrize("format_", list(WRITERS))
+@pytest.mark.parametrize("format_", slow_except(WRITERS, "parquet"))
 def test_a_new_column_that_no_table_can_have_puts_its_file_aside(shop: Shop, format_: str) -> None:
     tried = {name: odd for name, odd in OF_NO_TABLE.items() if name not in WITHOUT[format_]}
     for name, (values, _) in tried.items():
@@ -64,7 +65,7 @@ def test_a_new_column_that_no_table_can_have_puts_its_file_aside(shop: Shop, for
     shop.check()
 
 
-@pytest.mark.parametrize("format_", list(WRITERS))
+@pytest.mark.parametrize("format_", slow_except(WRITERS, "parquet"))
 def test_a_declared_column_that_is_of_another_type_in_a_file_puts_it_aside(shop: Shop, format_: str) -> None:
     tried = {name: odd for name, odd in OF_NO_TABLE.items() if name not in WITHOUT[format_]}
     for name, (values, _) in tried.items():
@@ -78,7 +79,7 @@ def test_a_declared_column_that_is_of_another_type_in_a_file_puts_it_aside(shop:
     shop.check()
 
 
-@pytest.mark.parametrize("format_", list(WRITERS))
+@pytest.mark.parametrize("format_", slow_except(WRITERS, "parquet"))
 def test_fields_may_have_any_names_that_differ(shop: Shop, format_: str) -> None:
     declare(shop, "t", format_)
     odd = pa.struct([("first name", pa.string()), ("a-b", pa.list_(pa.struct([("1:2", pa.int32())])))])

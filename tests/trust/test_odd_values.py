@@ -16,6 +16,7 @@ import pytest
 from freshtide.core.arrivals import ArrivalState
 from freshtide.core.feeds import Column
 from freshtide.spark import SparkSession
+from tests.examples import slow_except
 from tests.warehouse.shop import EVENTS, START, Shop, stamp, touch
 
 
@@ -78,7 +79,7 @@ def test_a_time_in_a_format_of_its_own_is_rejected_with_its_text_and_reason(shop
     assert reasons(shop) == ["column 'ts' is empty", "column 'ts': '2026-01-01' is not a timestamp"]
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", slow_except([False, True], False))
 def test_a_partition_that_no_folder_can_be_named_after_is_rejected(
     tmp_path: Path, spark: SparkSession, large: bool
 ) -> None:
@@ -99,7 +100,7 @@ def in_hours(hours: float) -> str:
 
 
 @pytest.mark.parametrize("said", ["", "TBLPROPERTIES ('update_key'='k')"])
-@pytest.mark.parametrize("format_", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("format_", slow_except(["csv", "json", "parquet"], "csv", "parquet"))
 def test_a_row_of_the_future_is_rejected_and_moves_nothing(shop: Shop, format_: str, said: str) -> None:
     feed(shop, said=said, format=format_, **({} if said else {"lateness": "5s"}))
 

@@ -6,6 +6,7 @@ import pytest
 
 from freshtide import Flow
 from freshtide.spark.flows.moments import Moment
+from tests.examples import slow_except
 from tests.spark.flows.conftest import bench
 from tests.spark.flows.flowbench import FlowBench
 from tests.warehouse.shop import Shop
@@ -13,7 +14,7 @@ from tests.warehouse.shop import Shop
 __all__ = ["bench"]
 
 
-@pytest.mark.parametrize("policy", ["mixed", "round-robin"])
+@pytest.mark.parametrize("policy", slow_except(["mixed", "round-robin"], "mixed"))
 def test_all_targets_and_packs_of_a_flow_bear_one_moment(bench: FlowBench, policy: str) -> None:
     flow = Flow("flow")
     rows = flow.read(files="rows.parquet")

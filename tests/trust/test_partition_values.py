@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from freshtide.core.errors import ProjectError
 from freshtide.spark import SparkSession
+from tests.examples import examples, slow_except
 from tests.warehouse.shop import START, Shop, stamp
 
 ODD_TEXTS = [
@@ -119,7 +120,7 @@ ASCII = ["".join(map(chr, range(max(low, 1), low + 16))) for low in range(0, 256
 
 
 @settings(
-    max_examples=3,
+    max_examples=examples(3),
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -134,7 +135,7 @@ def test_any_text_can_be_the_value_of_a_partition(
     held.shop.warehouse.close()
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", slow_except([False, True], False))
 @pytest.mark.parametrize("computed", [False, True])
 def test_texts_that_would_be_taken_for_none_are_rejected(
     tmp_path: Path, spark: SparkSession, large: bool, computed: bool

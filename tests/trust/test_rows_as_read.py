@@ -18,6 +18,7 @@ import pytest
 
 from freshtide import Flow
 from freshtide.spark import DataFrame, SparkSession
+from tests.examples import slow_except
 from tests.warehouse.shop import Shop, stamp
 
 ORDERS = {
@@ -186,7 +187,7 @@ JSON_REJECTS = {
 
 
 @pytest.mark.parametrize("query", ["SELECT * FROM STREAM f", "SELECT ts FROM STREAM f"])
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", slow_except([False, True], False))
 def test_a_line_of_json_is_one_record_or_rejected(tmp_path: Path, spark: SparkSession, large: bool, query: str) -> None:
     shop = Shop(tmp_path / "shop", spark, **({"large_update": "1kB"} if large else {}))
     events_in_json(shop, query)

@@ -17,6 +17,7 @@ from sqlalchemy import event
 
 from freshtide.runs import replay_trace
 from freshtide.spark import SparkSession
+from tests.examples import slow_except
 from tests.trust.runs import Running, running
 from tests.waiting import or_too_late
 from tests.warehouse.shop import Shop
@@ -72,7 +73,7 @@ def all_is_well(shop: Shop) -> None:
     shop.check()
 
 
-@pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EROFS, errno.EMFILE])
+@pytest.mark.parametrize("fault", slow_except([errno.ENOSPC, errno.EROFS, errno.EMFILE], errno.ENOSPC))
 def test_a_disk_that_is_full_or_broken_for_a_while_fails_no_table(shop: Shop, disk: Disk, fault: int) -> None:
     shop.drop_events("a", "1.csv", [(1, "x", 1)])
     with running(shop) as run:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from freshtide.spark import SparkSession
+from tests.examples import slow_except
 from tests.warehouse.shop import START, Shop, stamp
 from tests.warehouse.test_update_tables import MEANS, update_table
 
@@ -51,7 +52,7 @@ def told(shop: Shop) -> tuple[int | None, int, int]:
     ("slide", "semantics"),
     [
         ("2s", "lazy"),
-        ("10s", "eager"),
+        pytest.param("10s", "eager", marks=pytest.mark.slow),
         pytest.param("2s", "eager", marks=pytest.mark.slow),
         pytest.param("10s", "lazy", marks=pytest.mark.slow),
     ],
@@ -140,7 +141,7 @@ def killed(shop: Shop) -> Shop:
     return again
 
 
-@pytest.mark.parametrize("semantics", ["lazy", "eager"])
+@pytest.mark.parametrize("semantics", slow_except(["lazy", "eager"], "eager"))
 def test_a_key_that_falls_silent_keeps_no_file_from_being_done_with(shop: Shop, semantics: str) -> None:
     declare(shop, slide="10s", windows=semantics)
     shop.drop_events("quotes", "0.csv", [(1, "silent", 1), (2, "silent", 2), (1, "a", 1)])

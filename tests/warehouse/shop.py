@@ -35,7 +35,9 @@ class Shop:
         self._settings = settings
         if GIVEN and not root.exists():
             self.lose_catalog()
-        self.warehouse = Warehouse(root, spark=spark, poll="20ms", **({"catalog": GIVEN} if GIVEN else {}), **settings)
+        # What fails is tried again soon: nobody learns anything from the wait.
+        given = {"poll": "20ms", "retry": {"backoff": "50ms"}, **({"catalog": GIVEN} if GIVEN else {}), **settings}
+        self.warehouse = Warehouse(root, spark=spark, **given)
 
     def events(self, name: str, *, properties: str = "", **settings: Any) -> None:
         """Declare a feed of CSV events in landing/<name>/ and a base table of the same rows, with more `properties`."""

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from freshtide.spark import SparkSession
+from tests.examples import examples
 from tests.warehouse.shop import Shop
 
 # Views by name: the query, its properties, and the tables it needs. Shapes of every kind of maintenance, stacked.
@@ -114,7 +115,7 @@ def play(
         shutil.rmtree(folder)
 
 
-@settings(max_examples=4, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(4), suppress_health_check=list(HealthCheck))
 @given(views=chosen_views(), arrivals=rounds, late=st.sampled_from([None, 0, 30]), grouped=st.booleans())
 def test_views_are_their_queries_and_no_row_is_lost(
     spark: SparkSession,

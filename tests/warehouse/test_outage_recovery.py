@@ -59,7 +59,7 @@ def demo(folder: Path, scheduler: str) -> Path:
     settings = folder / "freshtide.yml"
     written = settings.read_text(encoding="utf-8")
     settings.write_text(
-        written.replace("scheduler: max-benefit", f"scheduler: {scheduler}").replace("tracks: 2", "tracks: 1"),
+        written.replace("scheduler: target-lag", f"scheduler: {scheduler}").replace("tracks: 2", "tracks: 1"),
         encoding="utf-8",
     )
     for file in (folder / "tables").glob("*.sql"):
@@ -113,6 +113,7 @@ def run(folder: Path, spark: SparkSession, *, learning: float, outage: float, re
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_under_adaptive_healthy_tables_keep_their_bounds_while_others_recover_and_under_fifo_they_do_not(
     tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]

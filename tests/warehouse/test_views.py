@@ -9,6 +9,7 @@ import pytest
 
 from freshtide.core.errors import ProjectError
 from freshtide.spark import DataFrame
+from tests.examples import slow_except
 from tests.warehouse.shop import Shop
 
 
@@ -220,12 +221,13 @@ def test_a_column_that_spark_cannot_resolve_is_a_problem_with_its_line(shop: Sho
     assert problem.origin.line == 2
 
 
-def test_many_updates_leave_few_files(shop: Shop) -> None:
+@pytest.mark.parametrize("updates", slow_except([20, 40], 20))
+def test_many_updates_leave_few_files(shop: Shop, updates: int) -> None:
     shop.events("a")
     shop.view("copy", "SELECT ts, v FROM a")
-    for second in range(40):
+    for second in range(updates):
         shop.drop_events("a", f"{second:03d}.csv", [(second, "x", second)])
         shop.load()
-    assert len(shop.rows("a")) == len(shop.rows("copy")) == 40
-    assert len(files_of(shop, "a")) < 20
+    assert len(shop.rows("a")) == len(shop.rows("copy")) == updates
+    assert len(files_of(shop, "a")) < updates / 2
     shop.check()

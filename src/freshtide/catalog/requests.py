@@ -34,6 +34,10 @@ class RequestKind(StrEnum):
     """Go on without a file that is away."""
     ACCEPT = "accept"
     """Let the new content of a file take the place of the old."""
+    PLAN = "plan"
+    """Tell what a run would change to be what the files of its project say now."""
+    APPLY = "apply"
+    """Change that, if it is still what somebody was told."""
 
     @property
     def is_about_a_file(self) -> bool:
@@ -102,13 +106,21 @@ class RequestQueue:
             return connection.execute(_WITHDRAW, {"request_id": request_id}).rowcount == 1
 
     def wait_for(
-        self, request_id: int, *, longest: float | None = None, going_on: Callable[[], bool] = lambda: True
+        self,
+        request_id: int,
+        *,
+        longest: float | None = None,
+        taken_up_within: float | None = None,
+        going_on: Callable[[], bool] = lambda: True,
     ) -> Request:
         """Wait until a request has been answered by the run that takes it up, for as long as that is `going_on`.
 
+        At most `longest`, or for as long as it takes a run that has begun with it within `taken_up_within`.
         A request that is not waited for any more is withdrawn: nobody is surprised by it later.
         """
-        until = None if longest is None else _CLOCK.steady() + longest
+        began = _CLOCK.steady()
+        until = None if longest is None else began + longest
+        begun_by = None if taken_up_within is None else began + taken_up_within
         try:
             while True:
                 # Asked first: a run that ends answers before.
@@ -120,16 +132,17 @@ class RequestQueue:
                     raise NoAnswerError("The run has ended without an answer.", way_out="Ask again.")
                 if until is not None and _CLOCK.steady() > until:
                     raise self._no_answer(request_id)
+                if begun_by is not None and _CLOCK.steady() > begun_by:
+                    if self.withdraw(request_id):
+                        raise _not_taken_up()
+                    begun_by = None
                 time.sleep(_LOOK_EVERY)
         finally:
             self.withdraw(request_id)
 
     def _no_answer(self, request_id: int) -> NoAnswerError:
         if self.withdraw(request_id):
-            return NoAnswerError(
-                "The run does not answer, and nothing was done.",
-                way_out="Is it still alive? `freshtide status` shows what it does.",
-            )
+            return _not_taken_up()
         return NoAnswerError(
             "The run has begun with it and is not done yet.", way_out="`freshtide status` shows what it does."
         )
@@ -138,3 +151,10 @@ class RequestQueue:
         with self._database.writing() as connection:
             values = {"done": True, "message": message, "succeeded": succeeded}
             connection.execute(_FINISH, {**values, "request_id": request_id})
+
+
+def _not_taken_up() -> NoAnswerError:
+    return NoAnswerError(
+        "The run does not answer, and nothing was done.",
+        way_out="Is it still alive, and does it use the same `catalog`? `freshtide status` shows what it does.",
+    )

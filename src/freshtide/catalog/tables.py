@@ -34,6 +34,7 @@ class TableRow:
     """Seconds spent in the updates that were committed."""
 
 
+_ADVANCED = tuple(name for name in TableRow.__slots__ if name not in {"name", "status", "reason", "cost", "failures"})
 _ALL = select(tables)
 _OF = tables.c.name == bindparam("table")
 _GET = select(tables).where(_OF)
@@ -69,8 +70,7 @@ class TableStates:
 
     def advance(self, row: TableRow, *, within: Connection | None = None) -> None:
         """Write what an update has changed; status and costs are other threads' to write."""
-        kept = {"name", "status", "reason", "cost", "failures"}
-        values = {key: value for key, value in asdict(row).items() if key not in kept}
+        values = {name: getattr(row, name) for name in _ADVANCED}
         with self._database.writing(within) as connection:
             connection.execute(_CHANGE, {**values, "table": row.name})
 

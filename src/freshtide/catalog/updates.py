@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Float, Integer, bindparam, case, func, insert, select, update
 
 from freshtide import crashpoints
 from freshtide.catalog.database import Database
@@ -45,9 +45,26 @@ class UpdateRow:
         return None if self.finished_at is None else self.finished_at - self.started_at
 
 
+class UpdateEnd(NamedTuple):
+    """When an update ended, and how fresh its table was before and after it."""
+
+    table: str
+    at: float
+    before: float | None
+    after: float | None
+    is_done: bool
+    """Whether it was committed for certain. One that was interrupted may have been: the next one tells."""
+
+
 _START = insert(updates)
 _CHANGE = update(updates).where(updates.c.id == bindparam("update_id"))
-_INTERRUPT_RUNNING = update(updates).where(updates.c.status == UpdateStatus.RUNNING)
+_MOMENT = bindparam("moment", type_=Float(53))
+# The clock may have been set back since: no update ends before it began.
+_INTERRUPT_RUNNING = (
+    update(updates)
+    .where(updates.c.status == UpdateStatus.RUNNING)
+    .values(finished_at=case((updates.c.started_at > _MOMENT, updates.c.started_at), else_=_MOMENT))
+)
 _IS_DONE = updates.c.status == UpdateStatus.DONE
 _MOST = bindparam("most", type_=Integer)
 _RUNNING = select(updates).where(updates.c.status == UpdateStatus.RUNNING)
@@ -58,6 +75,20 @@ _DONE_SINCE = (
     select(*(column for column in updates.c if column.name != "decision"))
     .where(_IS_DONE, updates.c.finished_at >= bindparam("moment"))
     .order_by(updates.c.finished_at)
+)
+_ENDED_SINCE = (
+    select(
+        updates.c.table_name,
+        updates.c.finished_at,
+        updates.c.from_freshness,
+        updates.c.freshness,
+        _IS_DONE.label("is_done"),
+    )
+    .where(
+        updates.c.status.in_((UpdateStatus.DONE, UpdateStatus.INTERRUPTED)),
+        updates.c.finished_at >= bindparam("moment"),
+    )
+    .order_by(updates.c.finished_at, updates.c.id)
 )
 
 
@@ -91,7 +122,7 @@ class UpdateLog:
     def interrupt_running(self, at: float) -> None:
         """What is still marked as running belonged to a process that is gone."""
         with self._database.writing() as connection:
-            connection.execute(_INTERRUPT_RUNNING, {"status": UpdateStatus.INTERRUPTED, "finished_at": at})
+            connection.execute(_INTERRUPT_RUNNING, {"status": UpdateStatus.INTERRUPTED, "moment": at})
 
     def running(self) -> list[UpdateRow]:
         return self._select(_RUNNING)
@@ -113,6 +144,12 @@ class UpdateLog:
     def done_since(self, moment: float) -> list[UpdateRow]:
         """Finished updates from a moment on, oldest first, without the decisions: there may be a week of them."""
         return self._select(_DONE_SINCE, moment=moment)
+
+    def ended_since(self, moment: float) -> list[UpdateEnd]:
+        """What may have moved tables from a moment on, oldest first; in time that grows with how much that is alone."""
+        with self._database.reading() as connection:
+            rows = connection.execute(_ENDED_SINCE, {"moment": moment})
+            return [UpdateEnd(table, at, before, after, bool(done)) for table, at, before, after, done in rows]
 
     def _set(self, update_id: int, values: dict[str, object], within: Connection | None = None) -> None:
         with self._database.writing(within) as connection:

@@ -16,7 +16,7 @@ from freshtide.core.arrivals import ArrivalState
 
 # Any number will do that no other program takes for a lock on the same database.
 _LOCK = 0x46726573687469
-_OLD_INDEX = "files_by_path"
+_OLD_INDEXES = ("files_by_path", "updates_by_status")
 
 
 def bring_up_to_date(engine: Engine) -> None:
@@ -32,7 +32,8 @@ def bring_up_to_date(engine: Engine) -> None:
             if index.name == "files_once_by_path":
                 _keep_one_record_per_path(connection)
             connection.execute(CreateIndex(index))
-        connection.execute(text(f"DROP INDEX IF EXISTS {_OLD_INDEX}"))
+        for name in _OLD_INDEXES:
+            connection.execute(text(f"DROP INDEX IF EXISTS {name}"))
 
 
 def _is_complete(found: Inspector) -> bool:

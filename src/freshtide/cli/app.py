@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from freshtide import __version__
 from freshtide.cli import (
+    applying,
     authoring,
     controlling,
     demo,
@@ -39,6 +40,7 @@ app = typer.Typer(
 authoring.register(app)
 planning.register(app)
 running.register(app)
+applying.register(app)
 reports.register(app)
 simulating.register(app)
 experimenting.register(app)

@@ -34,11 +34,12 @@ def run_in_foreground(
     warehouse: Warehouse,
     *,
     once: bool = False,
+    watch: bool = False,
     seconds: float | None = None,
     quiet: bool = False,
     meanwhile: Callable[[threading.Event], None] | None = None,
 ) -> EngineReport:
-    """Run until Ctrl-C, the end of `seconds`, or with `once` until all is loaded.
+    """Run until Ctrl-C, the end of `seconds`, or with `once` until all is loaded; with `watch` follow the project.
 
     `meanwhile` runs on a thread of its own and is told when to stop.
     """
@@ -53,7 +54,8 @@ def run_in_foreground(
         report = warehouse.run(
             stop=stop,
             once=once,
-            until=lambda: seconds is not None and clock.steady() - began >= seconds,
+            watch=watch,
+            until=None if seconds is None else lambda: clock.steady() - began >= seconds,
             on_outage=view.tell_outage,
             on_news=view.tell_news,
         )
@@ -110,7 +112,7 @@ class _View:
         except FreshtideError as error:
             return Text(_unknown(error))
         updates = number_of(sum(table.updates for table in status.tables), "update")
-        parts = [format_duration(self._warehouse.workbench.clock.steady() - self._began), updates]
+        parts = [format_duration(self._warehouse.workbench.clock.steady() - self._began), updates, _objective(status)]
         if status.surroundings is not None:
             parts.insert(0, status.surroundings.story(status.at))
         if status.trouble:
@@ -138,7 +140,11 @@ def _in_a_line(status: WarehouseStatus) -> str:
         return f"{status.surroundings.story(status.at)} ({updates} so far)"
     pending = sum(table.residents or table.pending for table in status.tables)
     behind = ", ".join(table.name for table in status.broken) or "none"
-    return f"{updates} so far, {pending} pending; beyond their target lag: {behind}"
+    return f"{updates} so far, {pending} pending; {_objective(status)}; beyond their target lag: {behind}"
+
+
+def _objective(status: WarehouseStatus) -> str:
+    return f"weighted staleness {format_duration(status.objective.weighted_staleness)}"
 
 
 def _unknown(error: FreshtideError) -> str:

@@ -7,6 +7,7 @@ no secret of the project is shown.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -109,6 +110,13 @@ def number_of(number: int, what: str) -> str:
 
 def duration(value: float | None) -> str:
     return "–" if value is None else format_duration(value)
+
+
+def percent(share: float) -> str:
+    """A share with one digit; all and nothing are only said of what is exactly that."""
+    if share in (0.0, 1.0):
+        return f"{share:.0%}"
+    return "<0.1%" if share < 0.001 else f"{math.floor(share * 1_000) / 10:.1f}%"
 
 
 def _plain(value: object) -> object:

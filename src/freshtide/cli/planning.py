@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from freshtide.catalog import Catalog
-from freshtide.cli.output import JsonOption, console, duration, number_of, print_json
+from freshtide.cli.output import JsonOption, console, duration, number_of, print_json, print_problem
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.cli.variants import CostsOption, SchedulersOption, TracksOption, cost_of, policy_of, track_numbers
 from freshtide.core.errors import UsageError
@@ -54,6 +54,8 @@ def plan(
         print_json(made.as_json())
     else:
         _print(made)
+        for note in loaded.notes:
+            print_problem(note, colour="yellow")
     if made.breaks_target:
         raise typer.Exit(1)
 
@@ -82,6 +84,11 @@ def _print(made: Plan) -> None:
         _print_regret(tables, *told)
     for reason, tables in _unbounded(made.tables).items():
         console.print(f"[dim]No bound for {escape(_names(tables))}: {escape(reason)}.[/dim]", soft_wrap=True)
+    for table in made.tables:
+        if table.recovery is not None:
+            console.print(f"[yellow]●[/yellow] {escape(table.recovery.sentence)}", soft_wrap=True)
+    if made.eager.is_eager or made.eager.factor is not None:
+        console.print(f"[dim]{escape(made.eager.sentence)}[/dim]", soft_wrap=True)
     rests_on = {sentence: None for table in made.tables if table.promise for sentence in table.promise.rests_on}
     unseen = made.faults[_NAMED:]
     faults = [*made.faults[:_NAMED], *([f"… and {number_of(len(unseen), 'folder')} more."] if unseen else [])]

@@ -17,8 +17,9 @@ from freshtide.core.errors import UsageError
 from freshtide.planning import Prediction, Recommendation, WarehouseModel, predict, recommend, warehouse_model
 from freshtide.scheduling import Policy
 from freshtide.simulation import Staleness
+from freshtide.world import SystemClock
 
-_COMPARED = ("max-benefit", "global", "edf-p", "fifo")
+_COMPARED = ("target-lag", "max-benefit", "edf-p", "fifo")
 _TRACKS = (1, 2, 4)
 _NAMED = 3
 _BAR = 40
@@ -34,11 +35,12 @@ def compare(
     costs: Sequence[str],
     horizon: str | None,
     seed: int,
+    from_now: bool,
     as_json: bool,
 ) -> None:
     """Predict the staleness of every table for every scheduler on every number of tracks."""
     with looking_at(folder) as (project, catalog):
-        model = warehouse_model(project, catalog)
+        model = warehouse_model(project, catalog, now=SystemClock().now() if from_now else None)
     settings = project.settings
     if not model.tables and model.update_streams:
         raise UsageError("There are only update tables and views of them, which are not simulated.")
@@ -61,6 +63,7 @@ def compare(
         print_json(
             {
                 "seed": seed,
+                "from_now": from_now,
                 "horizon": length,
                 "contention": {"growth": model.contention.growth, "usual": model.contention.usual},
                 "left_out": [*model.left_out, *model.update_streams],
@@ -77,7 +80,7 @@ def compare(
         console.print()
         for sentence in advice.sentences:
             console.print(f"• {escape(sentence)}", soft_wrap=True)
-    _print_notes(model, length, seed)
+    _print_notes(model, length, seed, from_now=from_now)
 
 
 def _policies(asked: Sequence[str], own: Policy) -> Mapping[str, Policy]:
@@ -146,10 +149,11 @@ def _bar(curve: Staleness, target_lag: float | None) -> Text:
     return Text(f"{cells[:_MARK]}│{cells[_MARK + 1 :]}{more}", style="green" if kept else "red")
 
 
-def _print_notes(model: WarehouseModel, horizon: float, seed: int) -> None:
+def _print_notes(model: WarehouseModel, horizon: float, seed: int, *, from_now: bool) -> None:
     assumed = [table.name for table in model.tables.values() if table.known_by == "assumed"]
     declared = [t.name for t in model.tables.values() if t.pattern is not None and not t.pattern.learnt]
-    notes = [f"{duration(horizon)} simulated, seed {seed}."]
+    begun = "from now on, with the tables as they stand" if from_now else "of steady days"
+    notes = [f"{duration(horizon)} simulated {begun}, seed {seed}."]
     if assumed:
         notes.append(f"Costs are assumed, for none have been learnt, of {', '.join(assumed)}: give them with --cost.")
     if declared:

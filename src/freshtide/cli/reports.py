@@ -15,7 +15,7 @@ from freshtide.catalog import RunLock
 from freshtide.cli.feeds import feeds_json
 from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json, visible
 from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
-from freshtide.cli.tables import counts_table, status_table
+from freshtide.cli.tables import counts_table, print_objective, status_table
 from freshtide.core.instants import format_instant, seconds
 from freshtide.observe import (
     FeedHealth,
@@ -29,7 +29,7 @@ from freshtide.observe import (
 from freshtide.observe import (
     explain as explained,
 )
-from freshtide.planning import KeptBound, kept_bounds
+from freshtide.planning import KeptBound, demands_of, eager_bound, kept_bounds, recoveries
 from freshtide.runs import Places
 from freshtide.world import SystemClock
 
@@ -49,13 +49,19 @@ def status(
     svg: Annotated[Path | None, typer.Option(help="Save what is shown as a picture.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show every table: staleness, target lag, freshness, what waits, what runs."""
+    """Show every table: staleness, target lag and how much of the last hour it was kept, what waits, what runs."""
     with looking_at(project) as (loaded, catalog):
         chosen = select_tables(loaded.graph, select or ())
         going_on = RunLock(Places(loaded).lock).holder() is not None
-        now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen, run_going_on=going_on)
+        at = SystemClock().now()
+        now = warehouse_status(loaded, catalog, at, select=chosen, run_going_on=going_on, looking_back=True)
         healths = feed_healths(loaded, catalog, now.at, run_going_on=going_on)
         bounds = kept_bounds(loaded, catalog, now.at, run_going_on=going_on)
+        asked = demands_of(loaded, catalog).units
+        policy, tracks = loaded.settings.policy, loaded.settings.tracks
+        backlog = {table.name: table.pending for table in now.tables if table.freshness is not None}
+        recovering = recoveries(asked, policy, tracks, backlog)
+        eager = eager_bound(asked, policy, tracks)
         counted: list[RowCount] = []
         if counts:
             from freshtide.storage import Store
@@ -67,7 +73,10 @@ def status(
         shown = now.as_json()
         shown["feeds"] = feeds_json(now.feeds, healths)
         for table in shown["tables"]:
-            table["promise"] = bounds[table["name"]].as_json() if table["name"] in bounds else None
+            name = table["name"]
+            table["promise"] = bounds[name].as_json() if name in bounds else None
+            table["recovery"] = recovering[name].as_json() if name in recovering else None
+        shown["eager"] = eager.as_json()
         if counts:
             shown["counts"] = [_count_json(count) for count in counted]
         print_json(shown)
@@ -75,6 +84,10 @@ def status(
         console.print(counts_table(counted))
     else:
         _print_status(now, bounds, healths.values())
+        for recovery in recovering.values():
+            console.print(f"[yellow]●[/yellow] {escape(recovery.sentence)}", soft_wrap=True)
+        if eager.is_eager:
+            console.print(f"[dim]{escape(eager.sentence)}[/dim]", soft_wrap=True)
     if svg is not None:
         console.save_svg(str(svg), title=f"freshtide status · {now.name}")
     unexplained = [count for count in counted if count.unaccounted or count.faults]
@@ -88,6 +101,7 @@ def status(
 
 def _print_status(now: WarehouseStatus, bounds: Mapping[str, KeptBound], healths: Iterable[FeedHealth]) -> None:
     console.print(status_table(now, width=console.width, bounds=bounds))
+    print_objective(now)
     if now.surroundings is not None:
         console.print(f"[red]●[/red] {escape(now.surroundings.story(now.at))}", soft_wrap=True)
     for kept in (bounds[table.name] for table in now.tables if table.name in bounds):

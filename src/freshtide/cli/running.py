@@ -21,6 +21,9 @@ def register(app: typer.Typer) -> None:
 def run(
     project: ProjectOption = HERE,
     once: Annotated[bool, typer.Option("--once", help="Load what is there, then end.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow the files of the project: what they say takes effect.")
+    ] = False,
     length: Annotated[str | None, typer.Option("--for", help="End after this long, e.g. 10m.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -34,15 +37,16 @@ def run(
     if not as_json:
         errors.print(f"Starting Spark for [bold]{escape(loaded.settings.name)}[/bold] …")
     with Warehouse.of_project(loaded) as warehouse:
-        report = run_in_foreground(warehouse, once=once, seconds=seconds, quiet=as_json)
-        status = warehouse.status()
+        report = run_in_foreground(warehouse, once=once, watch=watch, seconds=seconds, quiet=as_json)
+        status = warehouse.status(looking_back=True)
     summary: dict[str, Any] = {"updates": report.updates, "failed": report.failed, **status.as_json()}
     if as_json:
         print_json(summary)
     else:
-        from freshtide.cli.tables import status_table
+        from freshtide.cli.tables import print_objective, status_table
 
         console.print(status_table(status, width=console.width))
+        print_objective(status)
         console.print(f"{number_of(report.updates, 'update')}.", end=" ")
         if status.trouble:
             console.print(f"[yellow]{status.trouble}: `freshtide feeds` tells why.[/yellow]", end="")

@@ -37,6 +37,9 @@ def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobo
     cost: CostsOption = None,
     horizon: Annotated[str | None, typer.Option(help="Of a project: how long to simulate, e.g. 2h.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of a project: seed of the execution times.")] = None,
+    from_now: Annotated[
+        bool, typer.Option("--from-now", help="Of a project: begin with its tables as they stand.")
+    ] = False,
     trace: Annotated[
         Path | None, typer.Option(help="Of a scenario: write every update into this file, a JSON object a line.")
     ] = None,
@@ -55,10 +58,12 @@ def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobo
             costs=cost or (),
             horizon=horizon,
             seed=seed or 0,
+            from_now=from_now,
             as_json=as_json,
         )
         return
     given = {"--tracks": tracks, "--scheduler": scheduler, "--cost": cost, "--horizon": horizon, "--seed": seed}
+    given["--from-now"] = from_now or None
     for option, value in given.items():
         if value is not None:
             raise UsageError(f"{option} is for projects.", way_out=f"Write it into {scenario}.")
@@ -69,7 +74,7 @@ def _run_scenario(path: Path, *, trace: Path | None, as_json: bool) -> None:
     scenario = read_scenario(path)
     with nullcontext(None) if trace is None else _writing(trace, scenario) as on_update:
         result = _simulation(scenario).run(horizon=scenario.horizon, on_update=on_update)
-    uncontended = without_contention(scenario.workload, scenario.policy).run(horizon=scenario.horizon)
+    uncontended = without_contention(scenario.workload, retry=scenario.retry).run(horizon=scenario.horizon)
     if as_json:
         print_json(_json(scenario, result, uncontended))
     else:
@@ -77,7 +82,7 @@ def _run_scenario(path: Path, *, trace: Path | None, as_json: bool) -> None:
 
 
 def _simulation(scenario: Scenario) -> Simulation:
-    return Simulation(scenario.workload, scenario.policy, tracks=scenario.tracks)
+    return Simulation(scenario.workload, scenario.policy, tracks=scenario.tracks, retry=scenario.retry)
 
 
 @contextmanager
@@ -144,7 +149,9 @@ def _print(scenario: Scenario, result: Result, uncontended: Result) -> None:
         f"which no schedule can go below; LOW {flow.low:,.1f}, penalty {flow.penalty:,.1f}.",
         soft_wrap=True,
     )
-    console.print(f"[dim]{result.events:,} events in {duration(result.end)}, seed {result.seed}.[/dim]")
+    failed = sum(result.failures.values())
+    told = f", {failed:,} updates failed" if failed else ""
+    console.print(f"[dim]{result.events:,} events in {duration(result.end)}{told}, seed {result.seed}.[/dim]")
 
 
 def _ratio(value: float | None) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from freshtide.cli.output import duration
+from freshtide.cli.output import console, duration, percent
 from freshtide.core.instants import datetime_of
-from freshtide.observe import RowCount, TableReport, WarehouseStatus
+from freshtide.observe import LastHour, RowCount, TableReport, WarehouseStatus
 from freshtide.planning import KeptBound
 
 _JUSTIFY: dict[str, Literal["left", "right"]] = {
@@ -19,6 +19,7 @@ _JUSTIFY: dict[str, Literal["left", "right"]] = {
     "Stale": "right",
     "Oldest update": "right",
     "Target": "right",
+    "Within": "right",
     "Most of bound": "right",
     "Fresh up to": "left",
     "Waiting": "right",
@@ -29,7 +30,7 @@ _JUSTIFY: dict[str, Literal["left", "right"]] = {
 }
 _GAP = 2
 # Given up one after the other where a terminal is too narrow for them and for enough of the names.
-_DISPENSABLE = ("Mean", "Updates", "Superseded", "Most of bound", "Target", "Fresh up to", "Waiting")
+_DISPENSABLE = ("Mean", "Updates", "Superseded", "Most of bound", "Fresh up to", "Within", "Target", "Waiting")
 _ENOUGH_OF_A_NAME = 24
 _ENOUGH_OF_NOW = 14
 
@@ -44,10 +45,13 @@ def status_table(
 ) -> Table:
     """Every table with staleness, target lag, freshness, what waits and what runs; with `bounds` how stale it got.
 
+    Where the status looks back, with the share of the last hour within the target lag.
     Within a width, names are shortened rather than figures. With `most`, only so many tables are shown.
     """
-    rows = [_cells(report, status.at, (bounds or {}).get(report.name)) for report in status.tables[:most]]
+    rows = [_cells(report, status, (bounds or {}).get(report.name)) for report in status.tables[:most]]
     left_out = set() if bounds else {"Most of bound"}
+    if not _has_shares(status):
+        left_out.add("Within")
     if all(report.update_staleness is None for report in status.tables):
         # Hardly a project has update tables: the others are spared their columns.
         left_out |= {"Oldest update", "Superseded"}
@@ -60,12 +64,42 @@ def status_table(
     return table
 
 
-def _cells(report: TableReport, now: float, kept: KeptBound | None) -> dict[str, Text]:
+def objective_lines(status: WarehouseStatus) -> Iterator[str]:
+    """What the tables add up to, now and over the last hour, and what the column of shares means."""
+    now, hour = status.objective, status.hour
+    then = None if hour is None else hour.objective
+    yield _in_words("staleness", now.weighted_staleness, None if then is None else then.weighted_staleness, hour)
+    if any(report.target_lag is not None for report in status.tables):
+        yield _in_words("lateness", now.weighted_lateness, None if then is None else then.weighted_lateness, hour)
+    if _has_shares(status):
+        yield "Within: how much of the last hour was within the target lag, run or no run."
+
+
+def _in_words(what: str, now: float, on_average: float | None, hour: LastHour | None) -> str:
+    told = f"Weighted {what}: {duration(now)} now"
+    if hour is None or hour.since is None:
+        return f"{told}."
+    long = "hour" if any(map(hour.is_whole, hour.tables)) else duration(hour.until - hour.since)
+    return f"{told}, {duration(on_average)} on average over the last {long}."
+
+
+def print_objective(status: WarehouseStatus) -> None:
+    for line in objective_lines(status):
+        console.print(f"[dim]{line}[/dim]")
+
+
+def _has_shares(status: WarehouseStatus) -> bool:
+    return status.hour is not None and any(of.within is not None for of in status.hour.tables.values())
+
+
+def _cells(report: TableReport, status: WarehouseStatus, kept: KeptBound | None) -> dict[str, Text]:
+    now = status.at
     cells = {
         "Table": "  " * report.level + report.name,
         "Stale": duration(report.staleness) if report.update_staleness is not None else _lag(report),
         "Oldest update": "–" if report.update_staleness is None else _lag(report),
         "Target": duration(report.target_lag),
+        "Within": "–" if status.hour is None else _within(report.name, status.hour),
         "Most of bound": "–" if kept is None else _most(kept),
         "Fresh up to": "–" if report.freshness is None else _moment(report.freshness, now),
         "Waiting": str(report.residents or report.pending or "–"),
@@ -134,6 +168,14 @@ def _moment(instant: float, now: float) -> str:
     moment = datetime_of(instant)
     same_day = moment.date() == datetime_of(now).date()
     return moment.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M")
+
+
+def _within(table: str, hour: LastHour) -> str:
+    """The share of the hour within the target; of how much, where the table has not had data for all of it."""
+    stretch = hour.tables.get(table)
+    if stretch is None or stretch.share_within is None:
+        return "–"
+    return f"{percent(stretch.share_within)}{'' if hour.is_whole(table) else f' of {duration(stretch.length)}'}"
 
 
 def _most(kept: KeptBound) -> str:

@@ -11,6 +11,15 @@ SHORTEST: Final = 1e-6
 """No update takes less, so that benefit per second is always defined."""
 # Beyond the mean by so many standard deviations an update is an exception, for any distribution that machines have.
 _DEVIATIONS = 3.0
+# A slope is believed as far as it exceeds so many of its standard errors.
+_ERRORS = 2.0
+# Five updates, the older ones counting less: a line through fewer is more chance than anything else.
+_POINTS = 3.5
+# Updates grow by this factor where nobody knows what larger ones take, and by a smaller one where they take long.
+_STEP = 2.0
+_SMALL_STEP = 1.25
+# What an update is taken to cost of which nothing is known, in seconds.
+_GUESS = 0.5
 
 
 class Cost(Protocol):
@@ -22,6 +31,23 @@ class Cost(Protocol):
     @property
     def coefficients(self) -> tuple[float, float]:
         """(alpha, beta), both at least zero."""
+        ...
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether nobody has said what updates take, and none has been seen."""
+        ...
+
+    def within(self, seconds: float) -> float:
+        """How much data ends in that time even if all costs grow with it, or a step more than updates have had.
+
+        What one takes that is many times as large as any before is anybody's guess.
+        """
+        ...
+
+    @property
+    def cautious(self) -> tuple[float, float]:
+        """(alpha, beta) with a slope as steep as can be told from chance: for updates larger than any so far."""
         ...
 
     def expected(self, n: float) -> float:
@@ -51,6 +77,17 @@ class GivenCost:
     def coefficients(self) -> tuple[float, float]:
         return self.alpha, self.beta
 
+    @property
+    def is_guess(self) -> bool:
+        return False
+
+    def within(self, seconds: float) -> float:  # noqa: ARG002 - what updates take is known, however large they are
+        return math.inf
+
+    @property
+    def cautious(self) -> tuple[float, float]:
+        return self.alpha, self.beta
+
     def expected(self, n: float) -> float:
         return max(self.alpha + self.beta * n, SHORTEST)
 
@@ -71,13 +108,14 @@ class CostModel:
 
     learns: ClassVar[bool] = True
     memory: float = 0.9
-    prior_alpha: float = 0.5
+    prior_alpha: float = _GUESS
     prior_beta: float = 0.0
     weight: float = 0.0
     sum_n: float = 0.0
     sum_e: float = 0.0
     sum_nn: float = 0.0
     sum_ne: float = 0.0
+    sum_ee: float = 0.0
     sum_squares: float = 0.0
     """Of how far updates were from what was expected of them."""
 
@@ -95,8 +133,8 @@ class CostModel:
         return model
 
     def observed(self, n: float, execution: float) -> CostModel:
-        """The model after one more update."""
-        keep = self.memory
+        """The model after one more update; none takes less than nothing, whatever a clock says that was set back."""
+        keep, execution = self.memory, max(0.0, execution)
         return replace(
             self,
             weight=self.weight * keep + 1.0,
@@ -104,6 +142,7 @@ class CostModel:
             sum_e=self.sum_e * keep + execution,
             sum_nn=self.sum_nn * keep + n * n,
             sum_ne=self.sum_ne * keep + n * execution,
+            sum_ee=self.sum_ee * keep + execution * execution,
             # The first update says what to expect, not how far others stray from it.
             sum_squares=self.sum_squares * keep + (execution - self.expected(n)) ** 2 * (self.weight > 0.0),
         )
@@ -121,6 +160,34 @@ class CostModel:
         if alpha < 0.0:
             alpha, beta = 0.0, mean_e / mean_n
         return alpha, beta
+
+    @property
+    def is_guess(self) -> bool:
+        return self.weight == 0.0 and self.prior_alpha == _GUESS and self.prior_beta == 0.0
+
+    @property
+    def cautious(self) -> tuple[float, float]:
+        alpha, beta = self.coefficients
+        weight = self.weight
+        if weight == 0.0 or beta == 0.0:
+            return alpha, beta
+        mean_n, mean_e = self.sum_n / weight, self.sum_e / weight
+        if weight <= _POINTS:
+            return mean_e, 0.0
+        variance = self.sum_nn / weight - mean_n * mean_n
+        left_over = max(0.0, self.sum_ee / weight - mean_e * mean_e - beta * (self.sum_ne / weight - mean_n * mean_e))
+        # The standard error of the slope of a line through so many points.
+        error = math.sqrt(left_over / (weight - 2.0) / variance) if variance > 0.0 else math.inf
+        beta = max(0.0, beta - _ERRORS * error)
+        return mean_e - beta * mean_n, beta
+
+    def within(self, seconds: float) -> float:
+        if self.weight == 0.0:
+            return 0.0 if self.is_guess else math.inf
+        # The root mean square: those of the last updates that were large count most.
+        seen = math.sqrt(self.sum_nn / self.weight)
+        in_proportion = seconds * self.weight / self.sum_e if self.sum_e > 0.0 else math.inf
+        return seen * max(_STEP if in_proportion >= 1.0 else _SMALL_STEP, in_proportion)
 
     def expected(self, n: float) -> float:
         alpha, beta = self.coefficients

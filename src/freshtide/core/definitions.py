@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from freshtide.core.latest import LatestSemantics
-from freshtide.core.tables import FunctionQuery, Table
+from freshtide.core.tables import FunctionQuery, Query, Table
 
 # A text or name in quotes, or else what merely parts two words: blanks and comments.
 _QUOTED_OR_BETWEEN = re.compile(
@@ -24,8 +24,7 @@ def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name, table in tables.items():
-        query = table.query
-        text = _function(query) if isinstance(query, FunctionQuery) else _without_layout(query.text)
+        text = words_of(table.query)
         grain = None if table.grain is None else [table.grain.width, table.grain.unit]
         parts: list[object] = [text, table.time_column, str(table.emit), grain, list(table.partition_by)]
         if table.latest is not None:
@@ -33,6 +32,11 @@ def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
         below = [found[source] for source in table.sources if not tables[source].is_base]
         found[name] = hashlib.sha256(json.dumps([parts, below]).encode()).hexdigest()[:16]
     return found
+
+
+def words_of(query: Query) -> str:
+    """What a query says, however it is laid out and commented."""
+    return _function(query) if isinstance(query, FunctionQuery) else _without_layout(query.text)
 
 
 def _superseding(updates: LatestSemantics) -> list[object]:
@@ -47,5 +51,4 @@ def _function(query: FunctionQuery) -> str:
 
 
 def _without_layout(text: str) -> str:
-    """The words of a query, however it is laid out and commented."""
     return _QUOTED_OR_BETWEEN.sub(lambda found: found[1] or " ", text).strip()

@@ -61,7 +61,7 @@ class SurroundingsMended:
 
 @dataclass(slots=True)
 class TimerFired:
-    """A moment the scheduler asked for with WakeAt has come."""
+    """The next moment that the scheduler asked for with WakeAt has come, by the clock of whoever tells."""
 
 
 @dataclass(slots=True)

@@ -39,6 +39,8 @@ class Rhythm:
     arrival_jitter: float
     timestamp_jitter: float | None
     """None: not known, a time stamp may be as old as it likes."""
+    least_age: float = 0.0
+    """No file comes with a younger time stamp, as far as is known. A younger one does not make a feed unhealthy."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.arrival_jitter <= self.period or self.period <= 0.0:
@@ -50,6 +52,14 @@ class Rhythm:
     def longest_silence(self) -> float:
         """How long a healthy feed brings no file: from the earliest moment for one to the latest for the next."""
         return self.period + self.arrival_jitter
+
+    @property
+    def stamp_spread(self) -> float:
+        """Any k files in a row bring at most k periods of data, and so much more.
+
+        Of k periods, the first file before them may have come early and old, and their last one late and young.
+        """
+        return self.arrival_jitter + max(0.0, (self.timestamp_jitter or 0.0) - self.least_age)
 
     def off_time(self, at: float) -> float:
         """How long after (or, below 0, before) the nearest interval for arrivals a file came; 0 for on time."""

@@ -19,7 +19,7 @@ from freshtide.feeds.errors import (
     UnreadableFileError,
     VanishedFileError,
 )
-from freshtide.feeds.feedset import FeedSet
+from freshtide.feeds.feedset import FeedSet, says_the_same
 from freshtide.feeds.globs import landing_folders
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
 from freshtide.feeds.intake import Intake
@@ -65,6 +65,7 @@ __all__ = [
     "released_duplicates",
     "retry",
     "retry_everywhere",
+    "says_the_same",
     "skip_everywhere",
     "unknown_to_spark",
     "verdicts",

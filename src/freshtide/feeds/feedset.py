@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from freshtide.core.arrivals import Arrival
@@ -17,6 +18,11 @@ from freshtide.feeds.sources.folder import WatchedFolder, arrival_order
 from freshtide.feeds.sources.source import in_words
 from freshtide.feeds.watching import FolderWatcher
 from freshtide.world import Disk, OsDisk
+
+
+def says_the_same(feed: Feed, other: Feed) -> bool:
+    """Whether two declarations of a feed are one, wherever they are written."""
+    return replace(feed, origin=None) == replace(other, origin=None)
 
 
 class FeedSet:
@@ -37,16 +43,36 @@ class FeedSet:
         sweep_interval: float = 30.0,
         disk: Disk | None = None,
     ) -> None:
-        disk = disk or OsDisk()
-        room = threading.Semaphore(os.cpu_count() or 1)
+        self._root = root
+        self._ledger = ledger
+        self._sweep_interval = sweep_interval
+        self._disk = disk or OsDisk()
+        self._room = threading.Semaphore(os.cpu_count() or 1)
         self._folders: dict[str, WatchedFolder] = {}
+        self.follow(feeds, known=known or {})
+
+    def follow(self, feeds: Iterable[Feed], *, known: Mapping[str, Mapping[str, Signature]]) -> None:
+        """Watch these feeds from now on; those that say what they said before are watched on as they are."""
+        before, folders = dict(self._folders), dict[str, WatchedFolder]()
         for feed in feeds:
             if not feed.brings_files:
                 continue  # it has no folder to be watched
+            watched = before.get(feed.name)
+            if watched is not None and says_the_same(watched.feed, feed):
+                folders[feed.name] = before.pop(feed.name)
+                continue
             check_feed(feed)
-            of_feed = (known or {}).get(feed.name)
-            watcher = FolderWatcher(feed, root, known=of_feed, sweep_interval=sweep_interval, disk=disk)
-            self._folders[feed.name] = WatchedFolder(feed, watcher, ledger, disk=disk, room=room)
+            watcher = FolderWatcher(
+                feed,
+                self._root,
+                known=known.get(feed.name),
+                sweep_interval=self._sweep_interval,
+                disk=self._disk,
+            )
+            folders[feed.name] = WatchedFolder(feed, watcher, self._ledger, disk=self._disk, room=self._room)
+        self._folders = folders
+        for folder in before.values():
+            folder.stop()
 
     @property
     def problems(self) -> tuple[Problem, ...]:

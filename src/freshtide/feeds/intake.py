@@ -55,6 +55,10 @@ class Intake:
         self._is_unsure = False
         """Whether some of what is brought again may have been registered, before the ledger's answer was lost."""
 
+    def follow(self, graph: TableGraph) -> None:
+        """From now on these tables load what is brought."""
+        self._graph = graph
+
     def look(self, now: float, *, steady: float, released: Sequence[Arrival] = ()) -> bool:
         """Take in what has arrived by now; whether that is anything.
 

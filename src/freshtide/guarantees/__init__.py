@@ -22,6 +22,7 @@ from freshtide.guarantees.reservations import (
     Reserved,
     breaches,
     fastest_recovery,
+    fit_together,
     joint_recovery,
     recovery_time,
     recovery_times,
@@ -44,11 +45,13 @@ from freshtide.guarantees.stretch import (
     waiting_breaches,
     weighted_staleness_bound,
 )
+from freshtide.guarantees.turns import Contender, longest_wait
 
 __all__ = [
     "ROUNDING",
     "STRETCH",
     "Breach",
+    "Contender",
     "EagerLoad",
     "Group",
     "GroupedLoad",
@@ -59,9 +62,11 @@ __all__ = [
     "eager_breaches",
     "eager_factor",
     "fastest_recovery",
+    "fit_together",
     "grouped_breaches",
     "joint_recovery",
     "least_weighted_staleness",
+    "longest_wait",
     "penalty_breaches",
     "penalty_factor",
     "proportion",

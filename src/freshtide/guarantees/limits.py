@@ -21,8 +21,6 @@ class Unavoidable:
     """The base table below it, or itself, that decides."""
     interval: float
     """Between two movements of its freshness: the period of the feed, or the widest bucket on the way."""
-    age: float
-    """How old a file is when it comes."""
     held_back: float
     """What the sources on the way keep from their dependents."""
     work: float
@@ -30,15 +28,16 @@ class Unavoidable:
 
     @property
     def staleness(self) -> float:
-        """Just before an update ends, the last file is an interval, its age and the work old."""
-        return self.interval + self.age + self.held_back + self.work
+        """Just before an update ends, the file before its last one came an interval and the work ago."""
+        return self.interval + self.held_back + self.work
 
 
 def unavoidable_staleness(tables: Sequence[Reserved]) -> dict[str, Unavoidable]:
     """The largest staleness that each table reaches again and again even on idle tracks.
 
-    A file comes every `period`, is stamped `timestamp_jitter` before, and its update takes `execution`; a view adds
-    its own to that of the source that is behind most.
+    A file comes every `period`, and its update takes `execution`; a view adds its own to that of the source that is
+    behind most. Jitters bound from above how early and how old files come, so that nothing follows from them: all may
+    be in time and young.
     """
     by_name = {table.table: table for table in tables}
     found: dict[str, Unavoidable] = {}
@@ -48,7 +47,6 @@ def unavoidable_staleness(tables: Sequence[Reserved]) -> dict[str, Unavoidable]:
             found[name] = Unavoidable(
                 base=name,
                 interval=table.period,
-                age=table.timestamp_jitter,
                 held_back=0.0,
                 work=table.execution,
             )
@@ -62,7 +60,6 @@ def _through(below: Unavoidable, source: Reserved, table: Reserved) -> Unavoidab
     return Unavoidable(
         base=below.base,
         interval=max(below.interval, table.coarseness),
-        age=below.age,
         held_back=below.held_back + source.held_back,
         work=below.work + table.execution,
     )

@@ -8,6 +8,7 @@ from freshtide.observe.counts import RowCount, count_rows
 from freshtide.observe.curves import TableCurve, staleness_curves
 from freshtide.observe.explanations import Explanation, explain
 from freshtide.observe.health import FeedHealth, HealthState, feed_healths, outage_story
+from freshtide.observe.objective import LastHour, Objective
 from freshtide.observe.selection import select_tables
 from freshtide.observe.status import FeedReport, TableReport, WarehouseStatus, is_behind, warehouse_status
 
@@ -16,6 +17,8 @@ __all__ = [
     "FeedHealth",
     "FeedReport",
     "HealthState",
+    "LastHour",
+    "Objective",
     "RowCount",
     "TableCurve",
     "TableReport",

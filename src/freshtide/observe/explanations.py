@@ -84,7 +84,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
                 "benefit": c.benefit,
                 "delta": c.delta,
                 "cost": c.cost,
-                "waiting": now - c.released_at,
+                "waiting": max(0.0, now - c.released_at),
                 "waits": scheduler.look(c.table).waits,
             }
             for c in outlook.queue
@@ -121,7 +121,7 @@ def _target_story(report: TableReport) -> str:
 
 def _state(report: TableReport, now: float, *, run_going_on: bool) -> list[str]:
     if run_going_on and report.running_on is not None and report.running_since is not None:
-        since = format_duration(now - report.running_since)
+        since = format_duration(max(0.0, now - report.running_since))
         return [f"It is being updated on track {report.running_on}, for {since} now."]
     if report.status == "failed":
         return [f"It has failed and waits for `freshtide resume {report.name}`: {report.reason}"]
@@ -141,7 +141,7 @@ def _feed_story(project: Project, catalog: Catalog, report: TableReport, now: fl
         return [
             *told,
             f"{report.pending} file{'s' if report.pending > 1 else ''} of '{feed_name}' wait to be loaded, "
-            f"the oldest for {format_duration(now - oldest)}.",
+            f"the oldest for {format_duration(max(0.0, now - oldest))}.",
         ]
     latest = catalog.arrivals.latest_timestamp(feed_name)
     if latest is None:

@@ -124,13 +124,14 @@ def reservation_story(outlook: Outlook, now: float) -> list[str]:
     if reservation is None:
         return []
     because = ", because it has fallen behind" if reservation.mode is Mode.RECOVERY else ""
+    early = ["Its update was started before its release, on a track that was idle."] if reservation.runs_early else []
     told = (
         f"It is in {reservation.mode} mode{because}: one update is released every {format_duration(reservation.period)}"
     )
     coming = reservation.next_release
     if coming is None:
-        return [f"{told}."]
-    return [f"{told}, the next at {format_instant(coming)} (in {format_duration(max(0.0, coming - now))})."]
+        return [f"{told}.", *early]
+    return [f"{told}, the next at {format_instant(coming)} (in {format_duration(max(0.0, coming - now))}).", *early]
 
 
 def queue_story(scheduler: Onlooker, outlook: Outlook, *, run_going_on: bool) -> list[str]:
@@ -169,6 +170,7 @@ def _reservation_json(reservation: ReservationView | None) -> dict[str, Any] | N
         "mode": str(reservation.mode),
         "period": reservation.period,
         "next_release": None if coming is None else format_instant(coming),
+        "runs_early": reservation.runs_early,
     }
 
 

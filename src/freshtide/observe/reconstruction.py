@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import accumulate, takewhile
 
 from freshtide.catalog import Catalog, UpdateRow, UpdateStatus
 from freshtide.core.events import DataArrived, TimerFired, UpdateFailed
@@ -22,24 +22,31 @@ def scheduler_now(project: Project, catalog: Catalog, now: float, *, run_going_o
     happened: list[_Happening] = list(_arrivals(project, catalog))
     if run_going_on:
         updates = [*_failed(catalog, project.graph, beginning.retry.attempts - 1), *catalog.updates.running()]
-        known = (update for update in updates if update.table in project.graph and update.track < beginning.tracks)
-        happened += [(update.started_at, update) for update in known]
+        known = [update for update in updates if update.table in project.graph and update.track < beginning.tracks]
+        happened += _in_order(known)
     # Each at its time: how long a table has been waiting decides under FIFO, and an update took what was there then.
     for moment, what in sorted(happened, key=lambda happening: happening[0]):
         if isinstance(what, UpdateRow):
-            _start(scheduler, project.graph.units.of(what.table), what)
+            _start(scheduler, project.graph.units.of(what.table), what, moment, now)
         else:
             scheduler.apply([what], moment)
     scheduler.apply([TimerFired()], now)
     return scheduler
 
 
-def _start(scheduler: Onlooker, unit: str, update: UpdateRow) -> None:
-    scheduler.apply([], update.started_at)
+def _in_order(updates: Iterable[UpdateRow]) -> Iterator[_Happening]:
+    """Updates with their moments: none starts before one that was started before it, whatever became of the clock."""
+    started = sorted(updates, key=lambda update: update.id)
+    return zip(accumulate((update.started_at for update in started), max), started, strict=True)
+
+
+def _start(scheduler: Onlooker, unit: str, update: UpdateRow, moment: float, now: float) -> None:
+    scheduler.apply([], moment)
     scheduler.is_running(unit, update.track, upto=update.upto, rebuild=update.kind == "rebuild")
     if update.finished_at is not None:
         failed = UpdateFailed(table=unit, track=update.track, reason=update.error or "")
-        scheduler.apply([failed], update.finished_at)
+        # What failed later than now did so before the clock was set back: it waits from now on at the longest.
+        scheduler.apply([failed], min(update.finished_at, now))
 
 
 def _arrivals(project: Project, catalog: Catalog) -> Iterator[tuple[float, DataArrived]]:

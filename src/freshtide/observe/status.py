@@ -15,6 +15,7 @@ from freshtide.core.instants import format_instant, micros
 from freshtide.core.staleness import trailing_edge
 from freshtide.core.tables import Kind, Table
 from freshtide.observe.health import outage_json
+from freshtide.observe.objective import LastHour, Objective, last_hour, objective_of
 from freshtide.project import Project
 from freshtide.runs import Places, Trouble, read_trouble
 from freshtide.world import OsDisk
@@ -115,6 +116,13 @@ class WarehouseStatus:
     feeds: tuple[FeedReport, ...] = field(default=())
     surroundings: Trouble | None = None
     """Why the run that goes on starts nothing: disk, database or Spark."""
+    hour: LastHour | None = None
+    """What the last hour was like, where that was asked for."""
+
+    @property
+    def objective(self) -> Objective:
+        """What the tables' staleness and lateness add up to now; a table that never had data does not count."""
+        return objective_of((t.priority, t.lag, t.target_lag) for t in self.tables if t.lag is not None)
 
     @property
     def broken(self) -> tuple[TableReport, ...]:
@@ -130,10 +138,12 @@ class WarehouseStatus:
         return f"{' and '.join(parts)} in trouble" if parts else None
 
     def as_json(self) -> dict[str, Any]:
+        hour = self.hour or LastHour(until=self.at)
         return {
             "name": self.name,
             "at": format_instant(self.at),
-            "tables": [table.as_json() for table in self.tables],
+            "objective": {"now": self.objective.as_json(), "last_hour": hour.as_json()},
+            "tables": [{**table.as_json(), "last_hour": hour.of_table_as_json(table.name)} for table in self.tables],
             "feeds": [feed.as_json() for feed in self.feeds],
             "surroundings": None if self.surroundings is None else self.surroundings.as_json(),
         }
@@ -146,8 +156,9 @@ def warehouse_status(
     *,
     select: tuple[str, ...] | None = None,
     run_going_on: bool = True,
+    looking_back: bool = False,
 ) -> WarehouseStatus:
-    """Read the catalog and put it into words.
+    """Read the catalog and put it into words; looking back, with what the last hour was like.
 
     Without a run going on, what the catalog has as an outage was left behind by one that was killed.
     """
@@ -161,8 +172,9 @@ def warehouse_status(
     awaited = catalog.arrivals.awaited()
     cuts = Cuts(project.graph)
     reports = []
-    for name in select if select is not None else tuple(project.graph):
-        table = project.graph[name]
+    chosen = [project.graph[name] for name in (select if select is not None else project.graph)]
+    for table in chosen:
+        name = table.name
         row = rows.get(name)
         fresh = freshness.get(name)
         reports.append(
@@ -195,6 +207,7 @@ def warehouse_status(
         tables=tuple(reports),
         feeds=_feeds(project, catalog, outages),
         surroundings=read_trouble(OsDisk(), Places(project).trouble) if run_going_on else None,
+        hour=last_hour(catalog, chosen, rows, now) if looking_back else None,
     )
 
 

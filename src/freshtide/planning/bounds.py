@@ -39,6 +39,8 @@ class Demand:
     unit: str
     target_lags: Mapping[str, float | None]
     """Of each table of the unit."""
+    priority: float = 1.0
+    """Of all its tables together, without what is inherited."""
     sources: tuple[str, ...] = ()
     """Units."""
     period: float | None = None
@@ -48,6 +50,8 @@ class Demand:
     arrival_jitter: float = 0.0
     timestamp_jitter: float | None = 0.0
     """None: nobody knows how old the feed's files are when they come."""
+    least_age: float = 0.0
+    """No file of the feed is younger when it comes."""
     held_back: float = 0.0
     """How far what dependents may use stays behind its freshness; infinite where that is for punctuation to say."""
     bucket: float = 0.0
@@ -68,8 +72,14 @@ class Demand:
         return self.cost.expected(self.pace)
 
     @property
-    def worst(self) -> float:
-        return self.cost.longest(self.pace)
+    def age_spread(self) -> float:
+        """How much older than another one a file may be when it comes."""
+        return max(0.0, (self.timestamp_jitter or 0.0) - self.least_age)
+
+    @property
+    def stamp_spread(self) -> float:
+        """Any k files in a row bring at most k periods of data, and so much more."""
+        return self.arrival_jitter + self.age_spread
 
     @property
     def beta(self) -> float:
@@ -90,14 +100,21 @@ class Bounds:
     """By unit: why it has none."""
     rests_on: tuple[str, ...] = ()
     """What they rest on besides the costs that were learnt; sentences."""
+    is_worst_case: bool = False
+    """Whether they are far above what comes to pass: a target below them may well be kept."""
 
 
-def bounds_of(demands: Sequence[Demand], policy: Policy, tracks: int) -> Bounds:
-    """What the scheduler bounds, and what it does not."""
+def fitting_bounds(demands: Sequence[Demand], policy: Policy, tracks: int) -> Bounds | None:
+    """By the theorems of the papers; None where none of them speaks of the scheduler."""
     if policy.adaptive is not None:
         return _reserved_bounds(demands, policy.adaptive, tracks)
     if isinstance(policy.allocation, GroupAndRun) and policy.ordering == Myopic.name:
         return _grouped_bounds(demands, policy.allocation, tracks)
+    return None
+
+
+def no_bounds(demands: Sequence[Demand], policy: Policy) -> Bounds:
+    """What is to be said where nothing is bounded."""
     return Bounds(missing=dict.fromkeys((demand.unit for demand in demands), f"{_named(policy)} has no bound"))
 
 
@@ -107,15 +124,15 @@ def _reserved_bounds(demands: Sequence[Demand], settings: Adaptive, tracks: int)
     if broken := breaches(reserved, tracks):
         told = f"the adaptive scheduler cannot reserve what is needed: {joined(broken)}"
         missing = dict.fromkeys((demand.unit for demand in demands), told)
-        return Bounds(missing=missing, rests_on=_assumed_costs(demands))
+        return Bounds(missing=missing, rests_on=assumed_costs(demands))
     response, found = response_bounds(reserved, tracks), staleness_bounds(reserved, tracks)
-    unknown = _unknown(demands)
-    bounded = [demand for demand in demands if demand.unit not in unknown]
+    unsure = unknown(demands)
+    bounded = [demand for demand in demands if demand.unit not in unsure]
     return Bounds(
         of={demand.unit: found[demand.unit] for demand in bounded},
         told={demand.unit: _made_of(demand, response[demand.unit], found) for demand in bounded},
-        missing=unknown,
-        rests_on=_assumed_costs(demands) + (() if settings.costs == "worst" else (_IN_EXPECTATION,)),
+        missing=unsure,
+        rests_on=assumed_costs(demands) + (() if settings.costs == "worst" else (_IN_EXPECTATION,)),
     )
 
 
@@ -127,7 +144,7 @@ def _grouped_bounds(demands: Sequence[Demand], allocation: GroupAndRun, tracks: 
     parted = allocation.partition(loads, tracks)
     if parted.shortage is not None:
         return Bounds(missing=dict.fromkeys((demand.unit for demand in demands), parted.shortage.reason))
-    unknown = _unknown(demands)
+    unsure = unknown(demands)
     bounds: dict[str, float] = {}
     told: dict[str, str] = {}
     for number, lane in enumerate(parted.lanes):
@@ -138,12 +155,12 @@ def _grouped_bounds(demands: Sequence[Demand], allocation: GroupAndRun, tracks: 
             longest=max(demand.pace + demand.arrival_jitter for demand in members),
             shortest=min(demand.pace - demand.arrival_jitter for demand in members),
         )
-        why, alpha = _not_covered(members, group), _alpha(members, group)
+        why, alpha = _not_covered(members, group), slowest(members, group.shortest)
         for demand in members:
-            if demand.unit in unknown:
+            if demand.unit in unsure:
                 continue
             if why is not None:
-                unknown[demand.unit] = f"{lane.label} of {allocation.name}: {why}"
+                unsure[demand.unit] = f"{lane.label} of {allocation.name}: {why}"
                 continue
             # The paper stamps a file when it is released; here it is up to so much older.
             age = demand.timestamp_jitter or 0.0
@@ -152,7 +169,7 @@ def _grouped_bounds(demands: Sequence[Demand], allocation: GroupAndRun, tracks: 
                 f"a file comes at least every {format_duration(group.longest)}, up to {format_duration(age)} old; "
                 f"updates wait up to {format_duration(waiting_bound(group))} and take {alpha:.2g}s per second of data"
             )
-    return Bounds(of=bounds, told=told, missing=unknown, rests_on=(*_assumed_costs(demands), _ONE_BY_ONE))
+    return Bounds(of=bounds, told=told, missing=unsure, rests_on=(*assumed_costs(demands), _ONE_BY_ONE))
 
 
 def _not_covered(members: Sequence[Demand], group: Group) -> str | None:
@@ -161,14 +178,18 @@ def _not_covered(members: Sequence[Demand], group: Group) -> str | None:
         return f"the view '{view}' is in it, whose updates come when its sources' end and not in a rhythm"
     if group.shortest <= 0.0:
         return "a file may come at any time, because a jitter is as long as its period"
-    broken = waiting_breaches(group, alpha=_alpha(members, group))
+    broken = waiting_breaches(group, alpha=slowest(members, group.shortest))
     return joined(broken) if broken else None
 
 
-def _alpha(members: Sequence[Demand], group: Group) -> float:
-    """Seconds to load a second of data at most: the fixed cost weighs most on the shortest update."""
-    shortest = max(group.shortest, SHORTEST)
-    return max(demand.cost.longest(shortest) for demand in members) / shortest
+def slowest(members: Sequence[Demand], shortest: float) -> float:
+    """alpha of Bateni et al. 2009: seconds to load a second of data at most, if files are at least `shortest` apart.
+
+    The fixed cost weighs most on the shortest update. The paper measures data by when files come; by their stamps,
+    which is what costs, it may be more.
+    """
+    shortest = max(shortest, SHORTEST)
+    return max(demand.cost.longest(shortest + demand.age_spread) for demand in members) / shortest
 
 
 def _made_of(demand: Demand, response: float, bounds: Mapping[str, float]) -> str:
@@ -176,13 +197,15 @@ def _made_of(demand: Demand, response: float, bounds: Mapping[str, float]) -> st
     if not demand.sources:
         early = f", up to {format_duration(demand.arrival_jitter)} early" if demand.arrival_jitter else ""
         age = f", up to {format_duration(demand.timestamp_jitter)} old" if demand.timestamp_jitter else ""
-        return f"a file comes every {format_duration(demand.pace)}{early}{age}; {released}"
+        spread = format_duration(demand.stamp_spread)
+        more = f", with up to {spread} more data than that" if demand.stamp_spread and demand.beta else ""
+        return f"a file comes every {format_duration(demand.pace)}{early}{age}{more}; {released}"
     source = max(demand.sources, key=lambda name: bounds[name])
     buckets = f"; buckets of {format_duration(demand.bucket)} have to close" if demand.bucket else ""
     return f"'{source}' is at most {format_duration(bounds[source])} stale{buckets}; {released}"
 
 
-def _unknown(demands: Sequence[Demand]) -> dict[str, str]:
+def unknown(demands: Sequence[Demand]) -> dict[str, str]:
     """Why nothing can be promised to some units, or to those below which they are."""
     found: dict[str, str] = {}
     punctuated = {demand.unit for demand in demands if math.isinf(demand.held_back)}
@@ -220,12 +243,12 @@ def sources_first(demands: Sequence[Demand]) -> list[Demand]:
 
 def reservations(demands: Sequence[Demand], settings: Adaptive, tracks: int) -> list[Reserved]:
     """The shares that the adaptive scheduler reserves. In a live warehouse phase counts as 0: tables start fresh."""
-    worst = settings.costs == "worst"
-    executions = {demand.unit: demand.worst if worst else demand.average for demand in demands}
+    executions = {demand.unit: settings.reserved_for(demand.cost, demand.pace) for demand in demands}
     total = sum(executions[demand.unit] / demand.pace for demand in demands)
     return [
         replace(
             reserved_at(demand, executions[demand.unit]),
+            burst=settings.reserved_for(demand.cost, demand.pace + demand.stamp_spread) - executions[demand.unit],
             recovery_period=settings.recovery_period(
                 demand.unit,
                 execution=executions[demand.unit],
@@ -253,7 +276,7 @@ def reserved_at(demand: Demand, execution: float) -> Reserved:
     )
 
 
-def _assumed_costs(demands: Sequence[Demand]) -> tuple[str, ...]:
+def assumed_costs(demands: Sequence[Demand]) -> tuple[str, ...]:
     assumed = [demand for demand in demands if demand.known_by == "assumed"]
     if not assumed:
         return ()

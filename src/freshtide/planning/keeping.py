@@ -17,11 +17,12 @@ from freshtide.core.instants import format_instant
 from freshtide.core.staleness import StalenessCurve, trailing_edge
 from freshtide.core.tables import Table
 from freshtide.observe import feed_healths, outage_story
-from freshtide.planning.bounds import Bounds, Demand, bounds_of
+from freshtide.planning.bounds import Bounds, Demand
 from freshtide.planning.demands import demands_of
+from freshtide.planning.turns import bounds_of
 from freshtide.project import Project
 from freshtide.runs import Places, last_beginning
-from freshtide.scheduling import Beginning, Policy
+from freshtide.scheduling import Adaptive, Beginning, Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,9 +165,11 @@ class _Run:
     def _slow_update(self, policy: Policy) -> Iterator[str]:
         """The update, of any table, that exceeded its reservation by most: all others had to wait for it."""
         units = {demand.unit: demand for demand in self._demands.values()}
-        reserved = {unit: demand.worst for unit, demand in units.items()}
-        if policy.adaptive is not None and policy.adaptive.costs == "average":
-            reserved = {unit: demand.average for unit, demand in units.items()}
+        settings = policy.adaptive or Adaptive(costs="worst")
+        reserved = {
+            unit: settings.reserved_for(demand.cost, demand.pace + demand.stamp_spread)
+            for unit, demand in units.items()
+        }
         exceeded = [
             (update.seconds / reserved[self._demands[table].unit], table, update.seconds)
             for table, steps in self._steps.items()

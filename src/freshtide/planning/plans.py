@@ -14,16 +14,17 @@ from freshtide.catalog import Catalog, TableRow
 from freshtide.core.arrivals import ArrivalState
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
-from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.steps import Outline, forward
 from freshtide.core.tables import Table
-from freshtide.feeds import FolderWatcher, SettledFile
 from freshtide.observe import is_behind
 from freshtide.planning.bounds import Demand
 from freshtide.planning.demands import Demands
+from freshtide.planning.eagerness import EagerBound, eager_bound
 from freshtide.planning.promises import Assurance, Promise, promises
+from freshtide.planning.recovery import Recovery, recoveries
 from freshtide.planning.remedies import Remedy, remedies
+from freshtide.planning.unseen import unseen_files
 from freshtide.project import Project
 from freshtide.scheduling import Policy
 
@@ -68,6 +69,8 @@ class PlannedTable:
     cost_known_by: str | None
     promise: Promise | None
     remedy: Remedy | None
+    recovery: Recovery | None = None
+    """Of a base table that is behind: when it will have caught up."""
 
     @property
     def steps(self) -> tuple[Outline, ...]:
@@ -94,6 +97,7 @@ class PlannedTable:
             "cost_known_by": self.cost_known_by,
             "promise": None if self.promise is None else self.promise.as_json(),
             "remedy": None if self.remedy is None else self.remedy.as_json(),
+            "recovery": None if self.recovery is None else self.recovery.as_json(),
         }
         if self.table.is_base:
             waiting = self.waiting
@@ -108,6 +112,8 @@ class Plan:
     name: str
     tracks: int
     tables: tuple[PlannedTable, ...]
+    eager: EagerBound
+    """How far an eager scheduler is from the best there can be, at most."""
     faults: tuple[str, ...] = ()
     """What kept folders from being looked at."""
 
@@ -126,6 +132,7 @@ class Plan:
             "tracks": self.tracks,
             "utilisation": self.utilisation,
             "kept": not self.breaks_target,
+            "eager": self.eager.as_json(),
             "tables": [table.as_json() for table in self.tables],
             "faults": list(self.faults),
         }
@@ -135,7 +142,7 @@ def plan_of(project: Project, catalog: Catalog, now: float, *, demands: Demands,
     """What a run would find to do, and what this scheduler could promise on so many tracks."""
     graph = project.graph
     rows = catalog.tables.all()
-    unseen, faults = _unseen(project, catalog, now)
+    unseen, faults = unseen_files(project, catalog, now)
     residents = {name: stream.residents for name, stream in catalog.streams.all().items()}
     waiting = {
         table.name: replace(
@@ -146,6 +153,10 @@ def plan_of(project: Project, catalog: Catalog, now: float, *, demands: Demands,
     }
     work = _Work(project, rows, waiting, set(demands.left_out)).of_all()
     promised, mended = promises(demands.units, policy, tracks), remedies(demands.units, policy, tracks)
+    # A table that has never been loaded is not behind: its first backlog is loaded as a whole.
+    loaded = {name for name, row in rows.items() if row.freshness is not None}
+    backlog = {name: found.files for name, found in waiting.items() if name in loaded}
+    recovering = recoveries(demands.units, policy, tracks, backlog)
     by_unit = {demand.unit: demand for demand in demands.units}
     tables = []
     for table in graph.values():
@@ -162,33 +173,20 @@ def plan_of(project: Project, catalog: Catalog, now: float, *, demands: Demands,
                 cost_known_by=None if demand is None else demand.known_by,
                 promise=promised.get(table.name),
                 remedy=mended.get(table.name),
+                recovery=recovering.get(table.name),
             )
         )
-    return Plan(name=project.settings.name, tracks=tracks, tables=tuple(tables), faults=faults)
+    return Plan(
+        name=project.settings.name,
+        tracks=tracks,
+        tables=tuple(tables),
+        eager=eager_bound(demands.units, policy, tracks),
+        faults=faults,
+    )
 
 
 def _share(demand: Demand) -> float:
     return demand.utilisation / len(demand.target_lags)
-
-
-def _unseen(project: Project, catalog: Catalog, now: float) -> tuple[dict[str, dict[str, int]], tuple[str, ...]]:
-    """By feed the paths and sizes of files that no run has seen as they are now, and what could not be looked at."""
-    found: dict[str, dict[str, int]] = {}
-    faults: list[str] = []
-    for feed in project.feeds.values():
-        if not feed.brings_files:
-            found[feed.name] = {}
-            continue
-        watcher = FolderWatcher(feed, project.root, known=catalog.arrivals.known_paths(feed.name))
-        found[feed.name] = {file.path: file.size for file in _settled(watcher, feed, now)}
-        faults += [problem.message for problem in watcher.problems]
-    return found, tuple(faults)
-
-
-def _settled(watcher: FolderWatcher, feed: Feed, now: float) -> list[SettledFile]:
-    # The second look is as late as a run's would be: what is being written now will be there by then.
-    looks = (now, now + feed.folder.settling.quiet)
-    return [file for moment in looks for file in watcher.poll(moment) if not file.is_punctuation]
 
 
 def _waiting(table: Table, is_known: bool, catalog: Catalog, unseen: Mapping[str, int]) -> Waiting:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from freshtide.catalog import Catalog, TableRow
-from freshtide.core.costs import CostModel
+from freshtide.core.costs import Cost, CostModel
 from freshtide.core.cuts import Cuts
 from freshtide.core.errors import UnknownTableError
 from freshtide.core.instants import micros, seconds
 from freshtide.planning.contention import Contention, learnt_contention, mean_at_once
+from freshtide.planning.executions import Execution, executions
+from freshtide.planning.standing import starts
 from freshtide.project import Project
 from freshtide.runs import ArrivalPattern, arrival_pattern
 from freshtide.scheduling import Policy, Shortage
@@ -21,6 +23,7 @@ from freshtide.simulation import (
     Result,
     SimulatedTable,
     Simulation,
+    Standing,
     Stream,
     Workload,
 )
@@ -29,6 +32,7 @@ _PERIODS = 30
 _MOST_FILES = 20_000
 _MOST_ROUNDS = 5
 _SETTLED = 0.02
+_FRESH = Standing()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,11 @@ class TableModel:
     lateness: float = 0.0
     pattern: ArrivalPattern | None = None
     """Of a base table's files."""
+    factors: tuple[float, ...] = ()
+    """By which its updates took longer or shorter than expected."""
+    standing: Standing = _FRESH
+    believed: Cost | None = None
+    """What the scheduler has learnt, where it goes on learning; None where it is given the costs."""
 
     def as_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "cost": self.known_by}
@@ -77,8 +86,17 @@ class WarehouseModel:
         """The same with a table that costs what the user says."""
         if name not in self.tables:
             raise UnknownTableError(name, known=self.tables)
-        told = replace(self.tables[name], alpha=alpha, beta=beta, known_by="given")
+        told = replace(self.tables[name], alpha=alpha, beta=beta, known_by="given", factors=(), believed=None)
         return replace(self, tables={**self.tables, name: told})
+
+    def with_executions(self, known: Mapping[str, Execution]) -> WarehouseModel:
+        """The same with tables whose updates take what is said of them."""
+        told = {
+            name: replace(table, alpha=known[name].alpha, beta=known[name].beta, factors=known[name].factors)
+            for name, table in self.tables.items()
+            if name in known
+        }
+        return replace(self, tables={**self.tables, **told})
 
     @property
     def horizon(self) -> float:
@@ -98,7 +116,10 @@ class WarehouseModel:
                     priority=table.priority,
                     alpha=factor * table.alpha,
                     beta=factor * table.beta,
+                    factors=table.factors,
+                    believed=table.believed,
                     target_lag=table.target_lag,
+                    standing=table.standing,
                 )
                 for table in self.tables.values()
             ),
@@ -120,14 +141,21 @@ class WarehouseModel:
         return None if reached is None else seconds(reached) - self.since
 
 
-def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
-    """What is known of the project's tables and feeds."""
+def warehouse_model(project: Project, catalog: Catalog, *, now: float | None = None) -> WarehouseModel:
+    """What is known of the project's tables and feeds.
+
+    The model is of steady days, in which all tables begin fresh and the scheduler knows the costs. With a moment, it is
+    of what comes next: tables begin as they stand then, paused and failed ones included, and what the scheduler has
+    learnt it learns on.
+    """
     rows = catalog.tables.all()
     patterns = {
         feed.name: arrival_pattern(feed, catalog, poll=project.settings.poll)
         for feed in project.feeds.values()
         if feed.brings_files
     }
+    known = executions(catalog)
+    begun = {} if now is None else starts(project, catalog, patterns, now)
     left_out: set[str] = set()
     streams = tuple(name for name in project.graph if project.graph.is_update_stream(name))
     tables: dict[str, TableModel] = {}
@@ -135,11 +163,13 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
         row = rows.get(table.name)
         if table.name in streams:
             continue
-        if (row is not None and row.status != "active") or left_out.intersection(table.sources):
+        is_idle = row is not None and row.status != "active"
+        if now is None and (is_idle or left_out.intersection(table.sources)):
             left_out.add(table.name)
             continue
         cost, share = _cost_of(table.name, project, catalog, row)
         alpha, beta = (share * coefficient for coefficient in cost.coefficients)
+        seen = known.get(table.name) if share == 1.0 else None
         feed = project.feeds[table.feed] if table.feed is not None else None
         tables[table.name] = TableModel(
             name=table.name,
@@ -147,19 +177,26 @@ def warehouse_model(project: Project, catalog: Catalog) -> WarehouseModel:
             priority=table.priority,
             target_lag=table.target_lag,
             period=table.period,
-            alpha=alpha,
-            beta=beta,
+            alpha=alpha if seen is None else seen.alpha,
+            beta=beta if seen is None else seen.beta,
+            factors=() if seen is None else seen.factors,
             known_by="learnt" if cost.weight > 0.0 else "assumed",
             lateness=(feed.time.lateness or 0.0) if feed is not None else 0.0,
             pattern=patterns[feed.name] if feed is not None else None,
         )
+        if table.name in begun:
+            start = begun[table.name]
+            # Of a group all members are simulated one by one: what was learnt of all together is not the cost of one.
+            believed = start.learnt if share == 1.0 else CostModel.given(alpha, beta)
+            tables[table.name] = replace(tables[table.name], standing=start.standing, believed=believed)
+    newest = max((pattern.newest for pattern in patterns.values() if pattern.newest is not None), default=0.0)
     return WarehouseModel(
         tables=tables,
         left_out=tuple(name for name in project.graph if name in left_out),
         update_streams=streams,
         contention=learnt_contention(catalog),
         cuts=Cuts(project.graph),
-        since=max((pattern.newest for pattern in patterns.values() if pattern.newest is not None), default=0.0),
+        since=newest if now is None else now,
     )
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from freshtide.core.costs import SHORTEST, GivenCost
 from freshtide.core.durations import format_duration
 from freshtide.guarantees import ROUNDING, Breach, Reserved, Unavoidable, breaches, unavoidable_staleness
-from freshtide.planning.bounds import Demand, bounds_of, joined, reserved_at
+from freshtide.planning.bounds import Demand, joined, reserved_at
+from freshtide.planning.turns import bounds_of
 from freshtide.scheduling import Policy
 
 # What updates of unknown cost up to a table add up to.
@@ -66,6 +67,9 @@ def promises(demands: Sequence[Demand], policy: Policy, tracks: int) -> dict[str
                 verdict, reason, rests_on = Assurance.CANNOT_BE_KEPT, regret, ()
             elif bound is None:
                 verdict, reason = Assurance.NO_GUARANTEE, unbounded
+            elif target is not None and bound > target * (1.0 + ROUNDING) and bounds.is_worst_case:
+                verdict = Assurance.NO_GUARANTEE
+                reason = f"{format_duration(bound)} stale at worst: {bounds.told[demand.unit]}"
             elif target is not None and bound > target * (1.0 + ROUNDING):
                 verdict = Assurance.CANNOT_BE_KEPT
                 reason = f"no less than {format_duration(bound)} can be promised: {bounds.told[demand.unit]}"
@@ -124,7 +128,7 @@ class _Impossible:
         return f"the adaptive scheduler falls behind for ever: {joined(broken)}" if broken else None
 
     def _at_least(self, demand: Demand) -> Reserved:
-        """What is certain: files as old as is known, buckets as wide as they are, updates as long as on average.
+        """What is certain: buckets as wide as they are, updates as long as on average.
 
         Files of several feeds need not come together: then a period of data may take several updates, of which the one
         that counts may have next to nothing to do.
@@ -152,8 +156,6 @@ def _parts(least: Unavoidable, demand: Demand) -> str:
     parts = [f"{base} comes every {format_duration(least.interval)}"]
     if demand.bucket >= least.interval:
         parts = [f"a bucket of {format_duration(demand.bucket)} has to close"]
-    if least.age:
-        parts.append(f"is {format_duration(least.age)} old")
     if least.held_back:
         parts.append(f"is final {format_duration(least.held_back)} later")
     whose = "its update takes" if least.base == demand.unit else "the updates up to here take"

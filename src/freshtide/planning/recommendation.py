@@ -8,7 +8,6 @@ from typing import Any
 
 from freshtide.core.durations import format_duration
 from freshtide.planning.prediction import Prediction, TableModel, WarehouseModel
-from freshtide.scheduling import Policy
 from freshtide.simulation import Result, without_contention
 
 
@@ -61,7 +60,7 @@ def recommend(
         told = f"Every target lag is kept with {_named(best)}."
         return Recommendation(best=best, obstacles=(), sentences=(told,))
     unhindered = model.workload(horizon=horizon, seed=seed, factor=model.contention.factor(1.0))
-    alone = without_contention(unhindered, Policy()).run(horizon=horizon)
+    alone = without_contention(unhindered).run(horizon=horizon)
     obstacles = tuple(_obstacles(model, possible, alone))
     return Recommendation(best=best, obstacles=obstacles, sentences=tuple(_regrets(best, obstacles)))
 

@@ -12,9 +12,10 @@ became of tables in earlier runs is in the catalog.
 """
 
 from freshtide.project.assembly import Project, assemble
+from freshtide.project.changes import Change, Changes, Subject, What, changes_between, digest_of
 from freshtide.project.declarations import Declarations, DeclaredTable
 from freshtide.project.feeds.feedfile import read_feed
-from freshtide.project.loading import PROJECT_FILE, find_project, load_project
+from freshtide.project.loading import PROJECT_FILE, find_project, load_project, project_files
 from freshtide.project.notation.sizes import SizeError, parse_size
 from freshtide.project.notation.yamlfile import read_yaml
 from freshtide.project.scenarios.scenario import Scenario, read_scenario
@@ -35,6 +36,8 @@ from freshtide.project.tables.sqlfile import declare_sql
 
 __all__ = [
     "PROJECT_FILE",
+    "Change",
+    "Changes",
     "Declarations",
     "DeclaredTable",
     "NoProjectError",
@@ -45,11 +48,15 @@ __all__ = [
     "Settings",
     "SizeError",
     "StarterError",
+    "Subject",
+    "What",
     "assemble",
+    "changes_between",
     "collecting",
     "create_starter",
     "declare_sql",
     "declared_function",
+    "digest_of",
     "feed",
     "find_project",
     "load_project",
@@ -57,6 +64,7 @@ __all__ = [
     "not_to_be_kept",
     "parse_scheduler",
     "parse_size",
+    "project_files",
     "read_feed",
     "read_scenario",
     "read_settings",

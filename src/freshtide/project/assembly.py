@@ -23,6 +23,7 @@ from freshtide.project.tables.groups import group_problems
 from freshtide.project.tables.latest import latest_table, latest_view
 from freshtide.project.tables.outputs import BuiltTable, TableError
 from freshtide.project.tables.sources import ResolvedTable, resolve_sources
+from freshtide.project.tables.targets import hopeless_targets, short_targets
 from freshtide.sql import TableKind
 
 
@@ -56,6 +57,7 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
                 problems.append(Problem(message=error.message, origin=origin, way_out=error.way_out))
     tables = {name: table.table for name, table in built.items()}
     problems += group_problems(tables, declarations.feeds.values())
+    problems += hopeless_targets(tables, declarations.feeds)
     problems += shared_addresses(declarations.feeds.values())
     flows = tuple(declarations.flows.values())
     loads = flows_that_load(declarations)
@@ -121,6 +123,7 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
                 origin=table.origin,
                 way_out="Say so with maintain = 'full' if that is meant.",
             )
+    yield from short_targets(tables, declarations.feeds)
 
 
 def _content(feed: Feed) -> str:

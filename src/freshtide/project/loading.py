@@ -18,6 +18,7 @@ from freshtide.project.tables.pythonfile import declare_python
 from freshtide.project.tables.sqlfile import declare_sql
 
 PROJECT_FILE = "freshtide.yml"
+_READ = (".yml", ".yaml", ".sql", ".py")
 
 
 def find_project(start: Path) -> Path:
@@ -50,6 +51,12 @@ def load_project(root: Path) -> Project:
         else:
             flows.declare_yaml(path)
     return assemble(declarations, settings, root)
+
+
+def project_files(root: Path) -> list[Path]:
+    """The files that a project is read from, and those beside them that they may import."""
+    below = [path for folder in ("feeds", "tables", FLOWS) for path in _files(root / folder, *_READ)]
+    return [path for path in sorted(root.glob("*")) if path.suffix in _READ and path.is_file()] + below
 
 
 def _settings(root: Path, declarations: Declarations) -> Settings:

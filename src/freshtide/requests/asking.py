@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from freshtide.catalog import Catalog, RequestKind, RunLock
+from freshtide.catalog import Catalog, Request, RequestKind, RunLock
 from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import RunFailedError
 from freshtide.project import Project
@@ -42,21 +42,28 @@ def ask(
         return _handler_at_rest(project, catalog, at).carry_out(kind, target).message
     number = catalog.requests.add(kind, target, at=at)
     run(number)
-    return _answer(catalog, number)
+    return _answer(catalog.requests.wait_for(number))
 
 
 def ask_the_run(
-    project: Project, catalog: Catalog, kind: RequestKind, target: str, *, at: float, longest: float | None = None
+    project: Project,
+    catalog: Catalog,
+    kind: RequestKind,
+    target: str,
+    *,
+    at: float,
+    longest: float | None = None,
+    taken_up_within: float | None = None,
 ) -> str:
     """Have something done by the run that is going on; its answer."""
     number = catalog.requests.add(kind, target, at=at)
-    return _answer(catalog, number, longest=longest, going_on=lambda: _is_run(project))
+    request = catalog.requests.wait_for(
+        number, longest=longest, taken_up_within=taken_up_within, going_on=lambda: _is_run(project)
+    )
+    return _answer(request)
 
 
-def _answer(
-    catalog: Catalog, number: int, *, longest: float | None = None, going_on: Callable[[], bool] = lambda: True
-) -> str:
-    request = catalog.requests.wait_for(number, longest=longest, going_on=going_on)
+def _answer(request: Request) -> str:
     if not request.succeeded:
         raise RunFailedError(request.message or f"{request.kind} {request.target} failed.")
     return request.message or "Done."

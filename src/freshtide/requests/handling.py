@@ -63,6 +63,10 @@ class RequestHandler:
                 return self._skip(target)
             case RequestKind.ACCEPT:
                 return self._accept(target)
+            case RequestKind.PLAN | RequestKind.APPLY:
+                raise RunFailedError(
+                    "Nothing runs that could be changed.", way_out="The next run reads the project anew."
+                )
 
     def _pause(self, table: str) -> Answer:
         unit = self._set_status(table, "paused")

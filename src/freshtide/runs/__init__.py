@@ -7,14 +7,14 @@ here runs anything, and nothing reports to users: that is `runtime` and `observe
 """
 
 from freshtide.runs.announcements import leftover_announcements, pending_announcements
-from freshtide.runs.beginning import beginning_of, reach_of, scheduler_from, uniform_of
+from freshtide.runs.beginning import beginning_of, reach_of, reconfigure, scheduler_from, uniform_of
 from freshtide.runs.integrity import look_at, require_files, to_rebuild_from
 from freshtide.runs.losses import Holding, Loss, LossFinder, holdings
 from freshtide.runs.patterns import FILES_LOOKED_AT, ArrivalPattern, arrival_pattern
 from freshtide.runs.places import Places
 from freshtide.runs.replay import Difference, Replay, TraceError, last_beginning, replay_trace, traced_look
 from freshtide.runs.rhythms import FeedRhythm, KnownBy, rhythm_from, rhythm_of
-from freshtide.runs.traces import Reached, beginning_line, continuation_line, decision_line
+from freshtide.runs.traces import Reached, beginning_line, change_line, continuation_line, decision_line
 from freshtide.runs.troubles import Trouble, read_trouble, write_trouble
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "arrival_pattern",
     "beginning_line",
     "beginning_of",
+    "change_line",
     "continuation_line",
     "decision_line",
     "holdings",
@@ -43,6 +44,7 @@ __all__ = [
     "pending_announcements",
     "reach_of",
     "read_trouble",
+    "reconfigure",
     "replay_trace",
     "require_files",
     "rhythm_from",

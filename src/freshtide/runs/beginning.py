@@ -11,13 +11,14 @@ from freshtide.core.costs import CostModel
 from freshtide.core.cuts import Cuts
 from freshtide.core.definitions import fingerprints
 from freshtide.core.feeds import Feed
+from freshtide.core.health import Rhythm
 from freshtide.core.instants import micros, seconds
 from freshtide.core.staleness import trailing_edge
 from freshtide.core.tables import Table
 from freshtide.guarantees import whole_buckets
 from freshtide.project import Project
 from freshtide.runs.rhythms import rhythm_of
-from freshtide.scheduling import Beginning, Reach, RetryPolicy, ScheduledTable, Scheduler
+from freshtide.scheduling import Beginning, Reach, Reconfiguration, RetryPolicy, ScheduledTable, Scheduler
 
 
 def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = frozenset()) -> Beginning:
@@ -32,7 +33,7 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
     for unit, names in project.graph.units.items():
         members = [project.graph[name] for name in names]
         feed = project.feeds[members[0].feed] if members[0].feed is not None else None
-        arrival_jitter, timestamp_jitter = _jitters(project, catalog, feed)
+        rhythm = _rhythm(project, catalog, feed)
         rows = [_current(table, known.get(table.name), definitions[table.name]) for table in members]
         tables.append(
             ScheduledTable(
@@ -40,6 +41,7 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
                 sources=project.graph.units.sources(unit),
                 priority=sum(table.priority for table in members),
                 period=_period(project, members),
+                target=min((table.target_lag for table in members if table.target_lag is not None), default=None),
                 freshness=trailing_edge(row.freshness for row in rows),
                 safe=trailing_edge(row.safe for row in rows),
                 paused=any(row.status == "paused" for row in rows),
@@ -47,8 +49,9 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
                 update_stream=any(project.graph.is_update_stream(name) for name in names),
                 revised_sources=not revised.isdisjoint(names),
                 cost=_cost(project, catalog, unit, rows),
-                arrival_jitter=arrival_jitter,
-                timestamp_jitter=timestamp_jitter,
+                arrival_jitter=rhythm.arrival_jitter if rhythm is not None else 0.0,
+                timestamp_jitter=rhythm.timestamp_jitter or 0.0 if rhythm is not None else 0.0,
+                stamp_spread=rhythm.stamp_spread if rhythm is not None else 0.0,
                 held_back=0.0 if feed is None else feed.time.lateness or 0.0,
             )
         )
@@ -65,13 +68,13 @@ def _period(project: Project, members: Sequence[Table]) -> float | None:
     return whole_buckets(period, max(table.shortest_bucket for table in members))
 
 
-def _jitters(project: Project, catalog: Catalog, feed: Feed | None) -> tuple[float, float]:
-    """How irregular a feed is. Phase counts as 0: tables are fresh when a run has caught up, whenever that is."""
+def _rhythm(project: Project, catalog: Catalog, feed: Feed | None) -> Rhythm | None:
+    """How regular a feed is. Phase counts as 0: tables are fresh when a run has caught up, whenever that is."""
     # Nobody else asks, and learning it reads hundreds of arrivals per feed.
     if feed is None or project.settings.policy.adaptive is None:
-        return 0.0, 0.0
+        return None
     known = rhythm_of(feed, catalog, poll=project.settings.poll)
-    return (0.0, 0.0) if known is None else (known.rhythm.arrival_jitter, known.rhythm.timestamp_jitter or 0.0)
+    return None if known is None else known.rhythm
 
 
 def _current(table: Table, row: TableRow | None, definition: str) -> TableRow:
@@ -109,6 +112,11 @@ def reach_of(project: Project) -> Reach:
 def scheduler_from(beginning: Beginning, reach: Reach) -> Scheduler:
     """A fresh scheduler that draws the random numbers of its policy's seed."""
     return beginning.scheduler(Scheduler, uniform=uniform_of(beginning), reach=reach)
+
+
+def reconfigure(scheduler: Scheduler, change: Reconfiguration, reach: Reach) -> None:
+    """Let a scheduler go on from a change; random numbers begin anew with the seed of the policy that it brings."""
+    change.change(scheduler, uniform=uniform_of(change.after), reach=reach)
 
 
 def uniform_of(beginning: Beginning) -> Callable[[], float]:

@@ -63,7 +63,8 @@ class ArrivalPattern:
             if stamp > length:
                 return
             if stamp > 0.0:
-                yield max(0.0, stamp + delay), stamp
+                # Where clocks differ, files are registered before their time stamp: nothing gets fresher than now.
+                yield stamp + max(0.0, delay), stamp
 
 
 def arrival_pattern(feed: Feed, catalog: Catalog, *, poll: float) -> ArrivalPattern:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from freshtide.core.errors import UsageError
-from freshtide.runs.beginning import scheduler_from
+from freshtide.runs.beginning import reconfigure, scheduler_from
 from freshtide.runs.traces import Continuation, TracedDecision, TraceLine, read_line, written_commands
-from freshtide.scheduling import Beginning, Scheduler, TableView
+from freshtide.scheduling import Beginning, Reconfiguration, Scheduler, TableView
 from freshtide.world import Disk, OsDisk
 
 _BEGINS = b'{"begins":'
+_CHANGES = '{"changes":'
 _AT_ONCE = 1_000_000
 
 
@@ -61,6 +62,9 @@ def replay_trace(path: Path, *, disk: Disk | None = None) -> Replay:
         if isinstance(said, Beginning):
             player = _Player(said)
             runs += 1
+        elif isinstance(said, Reconfiguration):
+            if player is not None:
+                player.change(said)
         elif isinstance(said, TracedDecision):
             if player is None:
                 skipped += 1
@@ -85,26 +89,31 @@ def traced_look(path: Path, table: str, *, disk: Disk | None = None) -> TableVie
     beginning, *others = _last_run(disk or OsDisk(), path) or [""]
     try:
         begun = _read(beginning, _Place(path, 1))
-        if not isinstance(begun, Beginning) or all(known.name != table for known in begun.tables):
+        if not isinstance(begun, Beginning):
             return None
         player = _Player(begun)
         for number, text in enumerate(others, start=2):
-            decision = _read(text, _Place(path, number))
-            if isinstance(decision, TracedDecision):
-                player.decide(decision, _Place(path, number))
+            said = _read(text, _Place(path, number))
+            if isinstance(said, TracedDecision):
+                player.decide(said, _Place(path, number))
+            elif isinstance(said, Reconfiguration):
+                player.change(said)
     except TraceError:
         return None
-    return player.scheduler.look(table)
+    return player.scheduler.look(table) if player.scheduler.knows(table) else None
 
 
 def last_beginning(path: Path, *, disk: Disk | None = None) -> Beginning | None:
-    """What the last run in a trace file started from; None if that is not in this file."""
+    """What the last run in a trace file started from, or went on with since; None if it does not begin in this file."""
     lines = _last_run(disk or OsDisk(), path)
+    last = next((line for line in reversed(lines) if line.startswith(_CHANGES)), lines[0] if lines else None)
     try:
-        begun = _read(lines[0], _Place(path, 1)) if lines else None
+        said = None if last is None else _read(last, _Place(path, 1))
     except TraceError:
         return None
-    return begun if isinstance(begun, Beginning) else None
+    if isinstance(said, Reconfiguration):
+        return said.after
+    return said if isinstance(said, Beginning) else None
 
 
 def _last_run(disk: Disk, path: Path) -> list[str]:
@@ -125,6 +134,9 @@ class _Player:
     def __init__(self, beginning: Beginning) -> None:
         self._reached: Mapping[tuple[str, float], float | None] = {}
         self.scheduler: Scheduler = scheduler_from(beginning, self._reach)
+
+    def change(self, traced: Reconfiguration) -> None:
+        reconfigure(self.scheduler, traced, self._reach)
 
     def decide(self, traced: TracedDecision, place: _Place) -> list[Any]:
         self._reached = traced.reached

@@ -54,6 +54,7 @@ class FeedRhythm:
             "phase": None if phase is None else format_instant(phase),
             "arrival_jitter": self.rhythm.arrival_jitter,
             "timestamp_jitter": self.rhythm.timestamp_jitter,
+            "least_age": self.rhythm.least_age,
             "known_by": {name: str(how) for name, how in self.known_by.items()},
         }
 
@@ -73,13 +74,14 @@ def rhythm_from(feed: Feed, arrivals: Iterable[ArrivalTimes], *, poll: float) ->
         return None
     punctual = _punctual(watched)
     phase, phase_by, jitter, jitter_by = _window(feed, period, [d.arrived_at for d in punctual], poll=poll)
-    stamp_jitter, stamp_by = _timestamp_jitter(feed, [d.delay for d in punctual], poll=poll)
+    least_age, stamp_jitter, stamp_by = _ages(feed, [d.delay for d in punctual], poll=poll)
     return FeedRhythm(
         rhythm=Rhythm(
             period=period,
             phase=None if phase is None else _whole(phase),
             arrival_jitter=min(period, _whole(jitter)),
             timestamp_jitter=None if stamp_jitter is None else _whole(stamp_jitter),
+            least_age=_whole(least_age),
         ),
         known_by={
             "period": period_by,
@@ -166,10 +168,11 @@ def _span(arrivals: Sequence[float], period: float, *, until: float | None) -> t
     return origin + kept[0], origin + kept[-1]
 
 
-def _timestamp_jitter(feed: Feed, delays: Sequence[float], *, poll: float) -> tuple[float | None, KnownBy]:
+def _ages(feed: Feed, delays: Sequence[float], *, poll: float) -> tuple[float, float | None, KnownBy]:
+    """How old files are at least and at most when they come, and where that comes from."""
     if feed.rhythm.timestamp_jitter is not None:
-        return feed.rhythm.timestamp_jitter + seen_after(feed, poll), KnownBy.DECLARED
+        return 0.0, feed.rhythm.timestamp_jitter + seen_after(feed, poll), KnownBy.DECLARED
     if not delays:
-        return None, KnownBy.ASSUMED
+        return 0.0, None, KnownBy.ASSUMED
     margin = _MARGIN * (max(delays) - min(delays)) + poll
-    return max(0.0, max(delays) + margin), KnownBy.LEARNT
+    return max(0.0, min(delays) - margin), max(0.0, max(delays) + margin), KnownBy.LEARNT

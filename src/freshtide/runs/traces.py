@@ -1,8 +1,9 @@
 """The lines of a trace: what a scheduler started from, what it was told and what it answered, as JSON.
 
-A line holds one of three things:
+A line holds one of four things:
 
     {"begins": ...}                          a run begins, with a scheduler that starts from this
+    {"changes": ..., "redefined": ..., "now": ...}     it goes on with these tables, tracks and rules
     {"now": ..., "events": ..., "commands": ..., "reached": ...}     a decision
     {"continues": "trace.3.jsonl"}           the file before this one grew too large
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from freshtide.core.commands import Command
@@ -32,7 +34,16 @@ from freshtide.core.events import (
     UpdateFailed,
     UpdateFinished,
 )
-from freshtide.scheduling import ALLOCATIONS, INHERITANCES, Adaptive, Beginning, Policy, RetryPolicy, ScheduledTable
+from freshtide.scheduling import (
+    ALLOCATIONS,
+    INHERITANCES,
+    Adaptive,
+    Beginning,
+    Policy,
+    Reconfiguration,
+    RetryPolicy,
+    ScheduledTable,
+)
 
 Reached = tuple[str, float, float | None]
 """A table, a cut and how far it takes the table."""
@@ -51,6 +62,7 @@ _EVENTS: dict[str, type[Any]] = {
         RebuildRequested,
     )
 }
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 _COSTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (CostModel, GivenCost)}
 
 
@@ -71,12 +83,20 @@ class Continuation:
     predecessor: str
 
 
-TraceLine = Beginning | TracedDecision | Continuation
+TraceLine = Beginning | Reconfiguration | TracedDecision | Continuation
 
 
 def beginning_line(beginning: Beginning) -> str:
+    return _line({"begins": _written_beginning(beginning)})
+
+
+def change_line(now: float, change: Reconfiguration) -> str:
+    return _line({"changes": _written_beginning(change.after), "redefined": list(change.redefined), "now": now})
+
+
+def _written_beginning(beginning: Beginning) -> dict[str, Any]:
     policy = beginning.policy
-    written = {
+    return {
         "tables": [_whole_table(table) for table in beginning.tables],
         "tracks": beginning.tracks,
         "policy": _whole(policy)
@@ -87,7 +107,6 @@ def beginning_line(beginning: Beginning) -> str:
         },
         "retry": _whole(beginning.retry),
     }
-    return _line({"begins": written})
 
 
 def decision_line(now: float, events: Iterable[Event], commands: Iterable[Command], reached: list[Reached]) -> str:
@@ -111,6 +130,8 @@ def read_line(text: str) -> TraceLine:
         raise TypeError("keys and values are expected")
     if "begins" in written:
         return _beginning(written["begins"])
+    if "changes" in written:
+        return Reconfiguration(after=_beginning(written["changes"]), redefined=tuple(written["redefined"]))
     if "continues" in written:
         return Continuation(predecessor=str(written["continues"]))
     return TracedDecision(
@@ -164,12 +185,20 @@ def _whole(value: Any, **more: str) -> dict[str, Any]:
 def _plain(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults."""
     found = {}
-    for field in fields(value):
-        said = getattr(value, field.name)
-        default = field.default_factory() if field.default_factory is not MISSING else field.default
+    for name, default in _defaults(value.__class__):
+        said = getattr(value, name)
         if said != default:
-            found[field.name] = _plain_value(said)
+            found[name] = _plain_value(said)
     return found
+
+
+@cache
+def _defaults(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """By field; MISSING where it has none."""
+    return tuple(
+        (field.name, field.default_factory() if field.default_factory is not MISSING else field.default)
+        for field in fields(kind)
+    )
 
 
 def _plain_value(value: Any) -> Any:
@@ -183,4 +212,4 @@ def _without(written: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _line(written: dict[str, Any]) -> str:
-    return json.dumps(written, separators=(",", ":")) + "\n"
+    return _encode(written) + "\n"

@@ -42,8 +42,13 @@ class ArrivalWatcher:
         poll: float,
         clock: Clock,
         threads: Threads,
+        between: Callable[[], None] = lambda: None,
     ) -> None:
-        """`more_faults` are those of feeds that bring no files, `released` duplicates that are none any more."""
+        """`more_faults` are those of feeds that bring no files, `released` duplicates that are none any more.
+
+        `between` is called before each look, on the same thread.
+        """
+        self._between = between
         self._released = released
         self._released_at = float("-inf")
         self._more_faults = more_faults
@@ -84,6 +89,11 @@ class ArrivalWatcher:
             self._task.join()
         self._feeds.close()
 
+    def follow(self, graph: TableGraph, *, released: Callable[[float], list[Arrival]], poll: float) -> None:
+        """From now on these tables load what arrives; for the thread that looks, between two looks."""
+        self._graph, self._released, self._poll = graph, released, poll
+        self.intake.follow(graph)
+
     @property
     def quiet(self) -> bool:
         """Whether the last look found nothing new, nothing still settling and nothing asked for."""
@@ -113,6 +123,7 @@ class ArrivalWatcher:
             self._stop.wait(_ASK_EVERY)
 
     def _look(self) -> None:
+        self._between()
         now, begun = self._clock.now(), self._clock.steady()
         asked = self._ask(begun) | self._go_on()
         released: list[Arrival] = []
@@ -135,7 +146,7 @@ class ArrivalWatcher:
 
     def _go_on(self) -> bool:
         """Announce once more what waits for tables that can go on, because a file is back that was away."""
-        tables = self._absences.ended()
+        tables = [table for table in self._absences.ended() if table in self._graph]
         for unit in self._graph.units.of_all(tables):
             beside = [self._graph[table] for table in self._graph.units[unit]]
             for event in pending_announcements(unit, beside, self._catalog):

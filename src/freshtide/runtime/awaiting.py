@@ -16,12 +16,12 @@ _logger = logging.getLogger(__name__)
 class AwaitedTables:
     """Which loads wait. It is nobody's fault, so it is no failure; it may be asked from several threads."""
 
-    def __init__(self, computer: Computer, *, graph: TableGraph, catalog: Catalog) -> None:
+    def __init__(self, computer: Computer, *, graph: TableGraph, catalog: Catalog, waiting: dict[str, bool]) -> None:
+        """`waiting` are tables, and whether it is a rebuild that waits."""
         self._computer = computer
         self._graph = graph
         self._catalog = catalog
-        self._waiting: dict[str, bool] = {}
-        """Tables, and whether it is a rebuild that waits."""
+        self._waiting = waiting
 
     def wait(self, table: str, reason: str, *, rebuild: bool) -> list[DataArrived | RebuildRequested]:
         """Let a load wait; its files are announced anew where what it waits for has come by now."""
@@ -33,7 +33,8 @@ class AwaitedTables:
     def released(self) -> list[DataArrived | RebuildRequested]:
         """The events that tell of what waits for loads that need not wait any longer."""
         found: list[DataArrived | RebuildRequested] = []
-        for table in [table for table in tuple(self._waiting) if self._computer.awaits(table) is None]:
+        declared = [table for table in tuple(self._waiting) if table in self._graph]
+        for table in [table for table in declared if self._computer.awaits(table) is None]:
             unit = self._graph.units.of(table)
             if self._waiting.pop(table, False):
                 found.append(RebuildRequested(table=unit))

@@ -116,6 +116,14 @@ class Backfills:
         """What is to be said to a request once the last of its rebuilds is done, and whether that is good."""
         self._lock = threading.Lock()
 
+    def follow(self, graph: TableGraph) -> None:
+        """From now on these are the tables: rebuilds that are under way go on without those that are gone."""
+        gone = [unit for unit in self._graph.units if unit not in graph.units]
+        with self._lock:
+            self._graph = graph
+            for unit in gone:
+                self._leave_out(unit, _Obstacle(told="is declared no longer"))
+
     def begin(self, request_id: int, table: str, rows: Mapping[str, TableRow]) -> None:
         """Wait for the table and its dependents, with what is updated together with them, as they stand.
 
@@ -142,14 +150,17 @@ class Backfills:
     def _set_aside(self, unit: str, told: str) -> None:
         """A unit takes part no longer: what has still to be rebuilt goes on without it."""
         with self._lock:
-            for backfill in list(self._open):
-                if unit not in backfill.left:
-                    continue
-                backfill.obstacles[unit] = _Obstacle(told=told, resume=self._graph.units[unit][0])
-                if unit == backfill.own:
-                    self._finish(backfill, f"'{backfill.table}' was not rebuilt: it {told}.", succeeded=False)
-                else:
-                    self._finish_if_done(backfill)
+            self._leave_out(unit, _Obstacle(told=told, resume=self._graph.units[unit][0]))
+
+    def _leave_out(self, unit: str, obstacle: _Obstacle) -> None:
+        for backfill in list(self._open):
+            if unit not in backfill.left:
+                continue
+            backfill.obstacles[unit] = obstacle
+            if unit == backfill.own:
+                self._finish(backfill, f"'{backfill.table}' was not rebuilt: it {obstacle.told}.", succeeded=False)
+            else:
+                self._finish_if_done(backfill)
 
     def _finish_if_done(self, backfill: _Backfill) -> None:
         if not backfill.left:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ from freshtide.project import Project
 from freshtide.runs import Places
 from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine
+from freshtide.runtime.execution import Computer
 from freshtide.runtime.parts import RunParts, open_store
 from freshtide.runtime.steps import gained_columns
 from freshtide.runtime.unchanged import watched
@@ -52,7 +54,8 @@ class Workbench:
     """Everything a warehouse works with, opened once: Spark, the tables, the catalog.
 
     A Spark session that exists already can be handed in; it is used and left running. With another
-    `make_queue` rows wait for update tables in other queues, such as the append queue, to compare with.
+    `make_queue` rows wait for update tables in other queues, such as the append queue, to compare with. `reload` reads
+    the project again from its folder, where it has one: a run goes on with what has changed.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Workbench:
         spark: SparkSession | None = None,
         make_queue: QueueMaker = LatestQueue,
         disk: Disk | None = None,
+        reload: Callable[[Path], Project] | None = None,
     ) -> None:
         self.project = project
         self.disk = disk or OsDisk()
@@ -80,27 +84,10 @@ class Workbench:
             if spark is None:
                 opened.callback(self.tracks.stop)
             self.store = open_store(project, self.disk)
-            self._flows = loading_flows(project, self.store)
-            self.schemas = self._resolve()
+            self.listeners = Listeners()
+            self._make_queue = make_queue
+            self.computer = self._computer(project)
             self._opened = opened.pop_all()
-        self._definitions = fingerprints(project.graph)
-        self.listeners = Listeners()
-        self.computer = SparkComputer(
-            self.tracks,
-            feeds=project.feeds,
-            graph=project.graph,
-            store=self.store,
-            schemas=self.schemas,
-            definitions=self._definitions,
-            flows=self._flows,
-            large_update=project.settings.large_update,
-            update_memory=project.settings.update_memory,
-            clock=self.clock.now,
-            listeners=self.listeners,
-            make_queue=make_queue,
-            spool=self.places.spool,
-            watch=partial(watched, self.disk),
-        )
         self._parts = RunParts(
             project=project,
             places=self.places,
@@ -112,6 +99,9 @@ class Workbench:
             store=self.store,
             computer=self.computer,
             checks=self._checks,
+            reload=None if reload is None else partial(reload, project.root),
+            recompute=self._recompute,
+            on_change=self._follow,
         )
         self.executor = self._parts.executor
 
@@ -139,18 +129,21 @@ class Workbench:
     def audit(self) -> Audit:
         return Audit(self.states())
 
-    def engine(self, *, once: bool = False) -> Engine:
-        """An engine that goes on where the last one stopped. The caller holds the lease."""
+    def engine(self, *, once: bool = False, watch: bool = False) -> Engine:
+        """An engine that goes on where the last one stopped. The caller holds the lease.
+
+        With `watch` it follows the files of its project.
+        """
         self.computer.health.revive()
         with suppress(SparkFailedError):  # That is told, and the folders are tried as soon as Spark can work.
-            self._require_shared()
-        return self._parts.engine(once=once)
+            self._require_shared(self.project)
+        return self._parts.engine(once=once, watch=watch)
 
-    def _require_shared(self) -> None:
+    def _require_shared(self, project: Project) -> None:
         """Everybody who works for Spark must see the folders that the driver sees."""
         if self.tracks.works_by_itself:
             return
-        tables, project = self.places.tables, self.project
+        tables = self.places.tables
         feeds = [folder for feed in project.feeds.values() for folder in landing_folders(feed, project.root)]
         self.computer.health.do(lambda: require_shared(self.tracks.session("probe"), tables=tables, feeds=feeds))
 
@@ -163,15 +156,48 @@ class Workbench:
             *disk_checks(self.disk, folders, min_free=self.project.settings.min_free, written=[]),
             Check(look=health.look, is_quick=True, mend=health.mend),
             Check(look=health.probe, is_quick=False, mend=health.mend),
-            Check(look=self._require_shared, is_quick=False),
+            Check(look=lambda: self._require_shared(self.project), is_quick=False),
         ]
 
-    def _resolve(self) -> TableSchemas:
+    def _recompute(self, project: Project) -> SparkComputer:
+        """What computes for a changed project; a ProjectError where Spark does not understand it."""
+        computer = self._computer(project, beside=self.computer)
+        self._require_shared(project)
+        return computer
+
+    def _follow(self, project: Project, computer: Computer) -> None:
+        """Another project is at work in the run."""
+        assert isinstance(computer, SparkComputer), "Spark computes here"
+        self.project, self.computer = project, computer
+        # For the next run of this process.
+        self._parts = replace(self._parts, project=project, computer=computer)
+
+    def _computer(self, project: Project, *, beside: SparkComputer | None = None) -> SparkComputer:
+        flows = loading_flows(project, self.store)
+        return SparkComputer(
+            self.tracks,
+            feeds=project.feeds,
+            graph=project.graph,
+            store=self.store,
+            schemas=self._resolve(project, flows),
+            definitions=fingerprints(project.graph),
+            flows=flows,
+            large_update=project.settings.large_update,
+            update_memory=project.settings.update_memory,
+            clock=self.clock.now,
+            listeners=self.listeners,
+            make_queue=self._make_queue,
+            spool=self.places.spool,
+            watch=partial(watched, self.disk),
+            beside=beside,
+        )
+
+    def _resolve(self, project: Project, flows: LoadingFlows) -> TableSchemas:
         extra: dict[str, tuple[Column, ...]] = {
-            name: gained_columns(feed, self.catalog) for name, feed in self.project.feeds.items()
+            name: gained_columns(feed, self.catalog) for name, feed in project.feeds.items()
         }
         session = self.tracks.session("analysis")
-        return resolve_columns(session, self.project.feeds, self.project.graph, flows=self._flows, extra_columns=extra)
+        return resolve_columns(session, project.feeds, project.graph, flows=flows, extra_columns=extra)
 
 
 def _tracks(configuration: Mapping[str, str], log: Path) -> SparkTracks:

@@ -10,42 +10,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from freshtide.catalog import Catalog, Request
+from freshtide.catalog import Catalog
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
-from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
-from freshtide.core.events import (
-    Event,
-    RebuildRequested,
-    TablePaused,
-    TimerFired,
-    UpdateFailed,
-    UpdateFinished,
-)
-from freshtide.core.feeds import Feed
+from freshtide.core.errors import LeaseLostError, SurroundingsError
+from freshtide.core.events import Event, RebuildRequested, TimerFired, UpdateFailed, UpdateFinished
 from freshtide.core.graph import TableGraph
-from freshtide.core.health import Outage
-from freshtide.feeds import FeedSet, released_duplicates
-from freshtide.requests import RequestHandler
-from freshtide.runs import pending_announcements
+from freshtide.feeds import FeedSet
+from freshtide.runs import pending_announcements, reach_of, reconfigure
 from freshtide.runtime.absences import Absences
-from freshtide.runtime.arrivals import ArrivalWatcher
-from freshtide.runtime.backfills import Backfills
+from freshtide.runtime.arrangements import Arrangement
+from freshtide.runtime.listening import Listening
 from freshtide.runtime.mending import Mending
 from freshtide.runtime.news import News
-from freshtide.runtime.outages import OutageListener, OutageWatch
+from freshtide.runtime.outages import OutageListener
 from freshtide.runtime.owing import Owed
+from freshtide.runtime.projectwatch import ProjectWatch
+from freshtide.runtime.rearranging import Rearranging
 from freshtide.runtime.singlerows import SingleRows
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
-from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.verdicts import surroundings_at_fault
 from freshtide.runtime.watching import SurroundingsWatch
 from freshtide.scheduling import Scheduler
-from freshtide.spark import LatestStreams
 from freshtide.world import Clock, Disk, Flag, Mailbox, Threads
 
-_LONGEST_WAIT = 0.5
+# Seconds without an event after which the loop looks whether it is over; less where somebody waits for that.
+_LONGEST_WAIT, _LONGEST_WAIT_FOR_AN_END = 0.5, 0.05
 _KEEP_COSTS_EVERY = 5.0
 # What fails more often than this while disk, database and Spark are found to be well has itself to blame.
 _BLAMELESS_AT_MOST = 6
@@ -67,29 +58,33 @@ class Engine:
     def __init__(
         self,
         scheduler: Scheduler,
-        worker: UnitWorker,
+        arrangement: Arrangement,
         *,
         events: Mailbox[Event],
         surroundings: SurroundingsWatch,
         news: News,
-        feeds: dict[str, Feed],
         feed_set: FeedSet,
-        latest_streams: LatestStreams,
-        graph: TableGraph,
+        rearranging: Rearranging,
         catalog: Catalog,
         absences: Absences,
-        tracks: int,
-        poll: float,
         clock: Clock,
         threads: Threads,
         trace: TraceWriter,
         disk: Disk,
         mendings: Sequence[Mending],
+        watch: ProjectWatch | None = None,
+        on_change: Callable[[Arrangement], None] = lambda _arrangement: None,
     ) -> None:
-        """`mendings` say what tables have lost: it is told, and those that can be are computed anew."""
+        """`mendings` say what tables have lost: it is told, and those that can be are computed anew.
+
+        `on_change` is called with what is at work from then on, before anything is decided for it.
+        """
+        project = arrangement.project
         self._scheduler = scheduler
-        self._feeds = feeds
-        self._graph = graph
+        self._arrangement = arrangement
+        self._on_change = on_change
+        self._leaving: frozenset[str] = frozenset()
+        """Units that were taken out and still run."""
         self._catalog = catalog
         self._clock = clock
         self._trace = trace
@@ -101,35 +96,38 @@ class Engine:
         self._blameless: Counter[str] = Counter()
         """How often in a row updates of a unit have failed through no fault of theirs."""
         trace.on_failure = self._not_traced
-        self._tracks = TrackThreads(tracks, worker.carry_out, self._events, threads)
+        self._tracks = TrackThreads(project.settings.tracks, self._events, threads)
         self._single_rows = SingleRows(
-            feeds, latest_streams, worker, graph=graph, catalog=catalog, events=self._events, clock=clock
-        )
-        self._outages = OutageWatch(feeds.values(), catalog, poll=poll, tell=self._tell_outage)
-        self._arrivals = ArrivalWatcher(
-            feed_set,
-            graph,
-            catalog,
+            project.feeds,
+            arrangement.computer.streams,
+            arrangement.worker,
+            graph=project.graph,
+            catalog=catalog,
             events=self._events,
-            on_request=self._accept,
-            outages=self._outages,
-            surroundings=surroundings,
+            clock=clock,
+        )
+        self._listening = Listening(
+            arrangement,
+            rearranging=rearranging,
+            watch=watch,
+            feed_set=feed_set,
+            single_rows=self._single_rows,
+            catalog=catalog,
             absences=absences,
-            more_faults=lambda: self._single_rows.faults,
-            released=partial(released_duplicates, feeds, catalog.arrivals, disk=disk),
-            poll=poll,
+            events=self._events,
+            owed=self._owed,
+            surroundings=surroundings,
+            news=news,
+            leaving=lambda: self._leaving,
+            disk=disk,
             clock=clock,
             threads=threads,
         )
-        self._requests = RequestHandler(
-            feeds, graph, catalog, register=self._arrivals.intake.register, clock=clock.now, disk=disk
-        )
-        self._backfills = Backfills(graph, catalog.requests, self._owed)
         self._timers: list[float] = []
         self._learnt: dict[str, CostModel] = {}
         """Costs by table that the catalog does not have yet."""
         self._kept_at = 0.0
-        self._on_outage: OutageListener | None = None
+        self._longest_wait = _LONGEST_WAIT
         self._report = EngineReport()
 
     def run(
@@ -138,21 +136,24 @@ class Engine:
         stop: Flag,
         once: bool = False,
         until: Callable[[], bool] | None = None,
+        is_awaited: bool = False,
         on_outage: OutageListener | None = None,
         on_news: Callable[[str], None] | None = None,
     ) -> EngineReport:
         """Work until stopped; with `once` until everything that is there has been loaded.
 
-        `on_outage` is called on the thread that looks for files, `on_news` with sentences on any thread: updates that
-        failed, tables that were given up, and why all work waits.
+        With `is_awaited` somebody waits for `until` to be so. `on_outage` is called on the thread that looks for
+        files, `on_news` with sentences on any thread: updates that failed, tables that were given up, and why all
+        work waits.
         """
-        self._on_outage = on_outage
+        self._listening.on_outage = on_outage
+        self._longest_wait = _LONGEST_WAIT_FOR_AN_END if once or is_awaited else _LONGEST_WAIT
         self._news.listener = on_news
         self._announce_pending()
         self._announce_lost()
         self._start_streams()
         self._surroundings.start()
-        self._arrivals.start()
+        self._listening.start()
         ends_in_order = False
         try:
             # What is due from the start, such as a view whose definition has changed, needs no event.
@@ -163,9 +164,10 @@ class Engine:
             ends_in_order = True
         finally:
             self._single_rows.stop()
-            self._arrivals.stop()
+            self._listening.stop()
             # Nobody waits for better times any longer: what is not written down by now is found by the next start.
             self._surroundings.stop()
+            self._listening.stop_applying()
             self._tracks.stop()
             if ends_in_order:
                 self._single_rows.drain()
@@ -183,7 +185,7 @@ class Engine:
 
     def _write_down_the_last(self) -> None:
         self._book_late_finishers()
-        self._owed.add(lambda: self._outages.end(self._clock.now()))
+        self._owed.add(self._listening.end_outages)
         self._owed.add(self._keep_costs)
         try:
             self._surroundings.insist(self._owed.settle_now)
@@ -200,17 +202,17 @@ class Engine:
 
     def _raise_faults(self) -> None:
         """What went wrong in another thread and was nobody's to handle ends the run."""
-        for fault in (self._surroundings.fault, self._arrivals.fault, self._tracks.fault, self._single_rows.fault):
+        for fault in (self._surroundings.fault, self._listening.fault, self._tracks.fault, self._single_rows.fault):
             if fault is not None:
                 raise fault
 
     def _turn(self) -> None:
-        events = self._gather(_LONGEST_WAIT)
+        events = self._gather(self._longest_wait)
         now = self._clock.onward()
         while self._timers and self._timers[0] <= now:
             heapq.heappop(self._timers)
             events.append(TimerFired())
-        if events:
+        if self._hand_over() or events:
             self._decide(events)
         elif self._surroundings.is_well:
             self._owed.settle()
@@ -218,6 +220,7 @@ class Engine:
 
     def _decide(self, events: list[Event]) -> None:
         now = self._clock.onward()
+        events = [event for event in events if self._concerns(event)]
         events = [self._blamed(event) if isinstance(event, UpdateFailed) else event for event in events]
         commands = self._scheduler.handle(events, now)
         # Before anything is carried out: whatever becomes of the updates, the trace tells why they were started.
@@ -225,6 +228,8 @@ class Engine:
         for command in commands:
             self._carry_out(command)
         self._book(events)
+        if self._leaving:
+            self._leaving = frozenset(self._scheduler.leaving)
         if self._learnt and (not events or now - self._kept_at > _KEEP_COSTS_EVERY):
             self._owed.add(self._keep_costs)
             self._kept_at = now
@@ -267,11 +272,11 @@ class Engine:
                 self._report.updates += 1
                 self._surroundings.succeeded()
                 self._blameless.pop(event.table, None)
-                cost = self._scheduler.cost(event.table)
+                cost = self._scheduler.cost(event.table) if event.table in self._graph.units else None
                 if isinstance(cost, CostModel):
                     self._learnt[event.table] = cost
                 if event.revised:
-                    self._backfills.rebuilt(event.table)
+                    self._listening.backfills.rebuilt(event.table)
 
     def _keep_costs(self) -> None:
         """Write down what the scheduler has learnt, when nothing happens: updates need the catalog for themselves."""
@@ -285,7 +290,7 @@ class Engine:
     def _carry_out(self, command: Command) -> None:
         match command:
             case StartUpdate():
-                self._tracks.start(command)
+                self._tracks.start(command, self._arrangement.worker.carry_out)
             case WakeAt(time=time):
                 heapq.heappush(self._timers, time)
             case GiveUp(table=unit, reason=reason):
@@ -293,10 +298,10 @@ class Engine:
                     self._report.failed[table] = reason
                     self._owed.add(partial(self._catalog.tables.set_status, table, "failed", reason))
                     self._news.tell(f"'{table}' is given up until `freshtide resume {table}`: {reason}")
-                self._backfills.failed(unit, reason)
+                self._listening.backfills.failed(unit, reason)
 
     def _done(self) -> bool:
-        sources_quiet = self._arrivals.quiet and self._single_rows.is_quiet
+        sources_quiet = self._listening.is_quiet and self._single_rows.is_quiet
         at_rest = self._events.empty() and self._scheduler.idle and not self._scheduler.retrying
         at_rest &= self._surroundings.is_well and not self._scheduler.held and not self._owed
         return sources_quiet and at_rest and not self._single_rows.waiting()
@@ -318,32 +323,31 @@ class Engine:
         for unit in self._graph.units.of_all(table for table in self._graph if table in outdated):
             self._events.put(RebuildRequested(table=unit))
 
-    def _tell_outage(self, feed: str, outage: Outage) -> None:
-        if self._on_outage is not None:
-            self._on_outage(feed, outage)
+    def _hand_over(self) -> bool:
+        """Go on with a changed project, if there is one, between two decisions. Updates that run end as they began."""
+        successor = self._listening.applying.successor
+        if successor is None:
+            return False
+        project = successor.arrangement.project
+        reconfigure(self._scheduler, successor.change, self._trace.recording(reach_of(project)))
+        self._trace.note_change(self._clock.onward(), successor.change)
+        self._arrangement, self._leaving = successor.arrangement, frozenset(self._scheduler.leaving)
+        self._tracks.resize(project.settings.tracks)
+        self._learnt = {unit: cost for unit, cost in self._learnt.items() if unit in project.graph.units}
+        self._on_change(successor.arrangement)
+        self._listening.applying.done(successor)
+        return True
 
-    def _accept(self, request: Request) -> None:
-        """Turn a request into an event; called on the arrivals' thread."""
-        try:
-            message = self._begin(request)
-            if message is not None:
-                self._catalog.requests.finish(request.id, message)
-        except SurroundingsError:
-            raise  # It is taken up again when they are well.
-        except FreshtideError as error:
-            self._catalog.requests.finish(request.id, str(error), succeeded=False)
+    def _concerns(self, event: Event) -> bool:
+        """Whether an event is about something that is still there: of what was taken out, only the end of an update."""
+        unit: str | None = getattr(event, "table", None)
+        if unit is None or unit in self._graph.units:
+            return True
+        return isinstance(event, UpdateFinished | UpdateFailed) and self._scheduler.knows(unit)
 
-    def _begin(self, request: Request) -> str | None:
-        """Begin what is asked; the message if it is done with that."""
-        rows = self._catalog.tables.all()
-        answer = self._requests.carry_out(request.kind, request.target)
-        for table in answer.rebuilds:
-            self._backfills.begin(request.id, table, rows)
-        for event in answer.events:
-            if isinstance(event, TablePaused):
-                self._backfills.paused(event.table)
-            self._events.put(event)
-        return None if answer.rebuilds else answer.message
+    @property
+    def _graph(self) -> TableGraph:
+        return self._arrangement.graph
 
     def _book_late_finishers(self) -> None:
         """Updates that finished while the loop was ending have been committed: count them too."""

@@ -11,6 +11,7 @@ from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.errors import SurroundingsError
 from freshtide.core.feeds import Feed
 from freshtide.core.health import Outage, outage_at
+from freshtide.feeds import says_the_same
 from freshtide.runs import FeedRhythm, rhythm_of
 
 # What is learnt of a feed is learnt anew when twice as many files have come, and from then on every so many.
@@ -50,16 +51,32 @@ class OutageWatch:
         self._alarms: list[tuple[float, str]] = []
         self._looked_at = float("-inf")
 
+    def follow(self, feeds: Iterable[Feed], now: float) -> None:
+        """Watch these feeds from now on. Of those that were watched before, and say the same, silences go on."""
+        self._feeds = tuple(feeds)
+        same = {feed.name for feed in self._feeds if self._is_watched(feed)}
+        for name in [name for name in self._watched if name not in same]:
+            if self._watched[name].outage is not None:
+                self._catalog.outages.end(name, at=now)
+            del self._watched[name]
+        self.begin(now)
+
+    def _is_watched(self, feed: Feed) -> bool:
+        watched = self._watched.get(feed.name)
+        return watched is not None and says_the_same(watched.feed, feed)
+
     def begin(self, now: float) -> None:
         for feed in self._feeds:
+            if feed.name in self._watched:
+                continue
             watched = _Watched(feed=feed, silent_since=now)
-            self._watched[feed.name] = watched
             if feed.rhythm.period is None:
                 self._learn(watched)
                 self._set_alarm(watched)
             else:
                 # No silence is too long before that, and a start should not wait for what can be learnt later.
                 self._alarm_at(watched, now + feed.rhythm.period)
+            self._watched[feed.name] = watched
 
     def arrived(self, files: Iterable[Arrival]) -> None:
         """Files have been registered; only those with data to load end a silence."""
@@ -87,9 +104,10 @@ class OutageWatch:
         due = []
         while self._alarms and self._alarms[0][0] < now:
             at, name = heapq.heappop(self._alarms)
-            if self._watched[name].alarm_at == at:
-                self._watched[name].alarm_at = None
-                due.append(self._watched[name])
+            watched = self._watched.get(name)
+            if watched is not None and watched.alarm_at == at:
+                watched.alarm_at = None
+                due.append(watched)
         for watched in due:
             try:
                 self._judge(watched, now)

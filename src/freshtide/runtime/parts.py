@@ -5,30 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from freshtide.catalog import Catalog, RunLease
 from freshtide.core.cuts import Cuts
-from freshtide.core.errors import FreshtideError, LeaseLostError
+from freshtide.core.errors import FreshtideError, LeaseLostError, UsageError
 from freshtide.core.events import Event
 from freshtide.feeds import FeedSet
 from freshtide.planning import require_tracks
 from freshtide.project import Project
 from freshtide.runs import LossFinder, Places, beginning_of, holdings, reach_of, scheduler_from
 from freshtide.runtime.absences import Absences
+from freshtide.runtime.arrangements import Arrangement
 from freshtide.runtime.disks import disk_checks
 from freshtide.runtime.engine import Engine
 from freshtide.runtime.execution import Computer, Executor
+from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.mending import mending_of
 from freshtide.runtime.news import News
-from freshtide.runtime.recovery import reconcile, revised_views
+from freshtide.runtime.projectwatch import ProjectWatch
+from freshtide.runtime.rearranging import Rearranging
+from freshtide.runtime.recovery import reconcile, revised_views, time_columns_of
+from freshtide.runtime.suspects import Suspects
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.watching import Check, SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.scheduling import RetryPolicy
-from freshtide.storage import DeltaLogs, Store, Tidying, finish_interrupted
+from freshtide.storage import DeltaLogs, RowEncoding, Store, Tidying, finish_interrupted
 from freshtide.world import Clock, Disk, Mailbox, Processes, ProcessLock, SystemProcesses, Threads, names_in
 
 _PRUNE_EVERY = 3_600.0
@@ -50,12 +55,21 @@ class RunParts:
     checks: Callable[[], Sequence[Check]]
     """What has to be well about what computes."""
     processes: Processes = field(default_factory=SystemProcesses)
+    reload: Callable[[], Project] | None = None
+    """The project as its files are now; None where it has none."""
+    recompute: Callable[[Project], Computer] | None = None
+    """What computes for a changed project, beside what does for this one; a FreshtideError where nothing can."""
+    on_change: Callable[[Project, Computer], None] = lambda _project, _computer: None
+    """Told when another project is at work in the run."""
 
     @cached_property
     def executor(self) -> Executor:
-        retention = self.project.settings.retention
-        tidying = Tidying(self.store, Cuts(self.project.graph), retention=retention, clock=self.clock.now)
-        return Executor(self.computer, self.store, tidying)
+        return self._executor(self.project, self.computer)
+
+    def _executor(self, project: Project, computer: Computer) -> Executor:
+        retention = project.settings.retention
+        tidying = Tidying(self.store, Cuts(project.graph), retention=retention, clock=self.clock.now)
+        return Executor(computer, self.store, tidying)
 
     @contextmanager
     def leased(self, *, tell: Callable[[str], None] = lambda _sentence: None) -> Iterator[RunLease]:
@@ -82,11 +96,14 @@ class RunParts:
             processes=self.processes,
         )
 
-    def engine(self, *, once: bool = False) -> Engine:
-        """An engine that goes on where the last one stopped. The caller holds the lease."""
+    def engine(self, *, once: bool = False, watch: bool = False) -> Engine:
+        """An engine that goes on where the last one stopped. The caller holds the lease.
+
+        With `watch` it follows the files of its project.
+        """
         # Reservations pace updates by periods to come; a single pass has none, and would wait for each in vain.
-        project = unpaced(self.project) if once else self.project
-        settings = project.settings
+        scheduled = unpaced if once else _as_it_is
+        project = scheduled(self.project)
         require_tracks(project, self.catalog)
         # Before the catalog is brought up to the logs: these are not at their end yet.
         places = (self.places.flows, self.places.flows_of_earlier_versions)
@@ -97,19 +114,8 @@ class RunParts:
         events: Mailbox[Event] = self.threads.mailbox()
         news = News(self.disk, self.places.trouble, log=self.places.log)
         surroundings = self._watch(events, news)
-        absences = Absences(self.disk)
-        worker = UpdateWorker(
-            self.executor,
-            self.computer,
-            feeds=project.feeds,
-            graph=project.graph,
-            store=self.store,
-            catalog=self.catalog,
-            absences=absences,
-            clock=self.clock,
-            surroundings=surroundings,
-            threads=self.threads,
-        )
+        memory = UpdateMemory(suspects=Suspects(self.threads), absences=Absences(self.disk))
+        arrange = partial(self._arranged, memory=memory, surroundings=surroundings)
         feed_set = FeedSet(
             project.feeds.values(),
             project.root,
@@ -122,31 +128,66 @@ class RunParts:
         trace = TraceWriter(self.places.trace, beginning, disk=self.disk)
         return Engine(
             scheduler_from(beginning, trace.recording(reach_of(project))),
-            UnitWorker(
-                worker,
-                self.computer,
-                graph=project.graph,
-                catalog=self.catalog,
-                clock=self.clock,
-                surroundings=surroundings,
-            ),
+            arrange(self.project, self.computer),
             events=events,
             surroundings=surroundings,
             news=news,
-            feeds=dict(project.feeds),
             feed_set=feed_set,
-            latest_streams=self.computer.streams,
-            graph=project.graph,
+            rearranging=Rearranging(
+                reload=self._reloaded,
+                arrange=lambda changed: arrange(changed, self._recomputed(changed)),
+                scheduled=scheduled,
+                catalog=self.catalog,
+                store=self.store,
+                clock=self.clock.now,
+            ),
             catalog=self.catalog,
-            absences=absences,
-            tracks=settings.tracks,
-            poll=settings.poll,
+            absences=memory.absences,
             clock=self.clock,
             threads=self.threads,
             trace=trace,
             disk=self.disk,
             mendings=[mending_of(loss, project.graph, self.catalog, self.disk) for loss in losses],
+            watch=ProjectWatch(project.root, clock=self.clock.steady) if watch else None,
+            on_change=lambda arrangement: self.on_change(arrangement.project, arrangement.computer),
         )
+
+    def _arranged(
+        self, project: Project, computer: Computer, *, memory: UpdateMemory, surroundings: SurroundingsWatch
+    ) -> Arrangement:
+        """A project at work, with what updates of any project leave behind."""
+        worker = UpdateWorker(
+            self.executor if computer is self.computer else self._executor(project, computer),
+            computer,
+            feeds=project.feeds,
+            graph=project.graph,
+            store=self.store,
+            catalog=self.catalog,
+            memory=memory,
+            clock=self.clock,
+            surroundings=surroundings,
+        )
+        units = UnitWorker(
+            worker,
+            computer,
+            graph=project.graph,
+            catalog=self.catalog,
+            clock=self.clock,
+            surroundings=surroundings,
+            memory=memory,
+        )
+        return Arrangement(project=project, worker=units, computer=computer)
+
+    def _reloaded(self) -> Project:
+        if self.reload is None:
+            raise UsageError(
+                "This warehouse was declared in Python and has no files that it could be read from again.",
+                way_out="End the run, and start it with other declarations.",
+            )
+        return self.reload()
+
+    def _recomputed(self, project: Project) -> Computer:
+        return self.computer if self.recompute is None else self.recompute(project)
 
     def _require_seat(self) -> None:
         """It must be there where it is kept who runs the warehouse: without it nothing can be committed."""
@@ -174,11 +215,19 @@ class RunParts:
         )
 
 
-def open_store(project: Project, disk: Disk | None = None, logs: DeltaLogs | None = None) -> Store:
+def open_store(
+    project: Project,
+    disk: Disk | None = None,
+    logs: DeltaLogs | None = None,
+    encoding: RowEncoding | None = None,
+) -> Store:
     """The tables; each with its time column, even where a flow is the first to ask for it."""
-    columns = {table.name: table.time_column for table in project.graph.values()}
-    late = {f"{table.name}__late": table.time_column for table in project.graph.values() if table.is_base}
-    return Store(Places(project).tables, time_columns={**columns, **late}, disk=disk, logs=logs)
+    columns = time_columns_of(project.graph.values())
+    return Store(Places(project).tables, time_columns=columns, disk=disk, logs=logs, encoding=encoding)
+
+
+def _as_it_is(project: Project) -> Project:
+    return project
 
 
 def unpaced(project: Project) -> Project:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from freshtide.catalog import Catalog, TableRow
@@ -19,18 +20,39 @@ def reconcile(graph: TableGraph, store: Store, catalog: Catalog, now: float) -> 
     catalog.updates.interrupt_running(now)
     catalog.prune(now)
     catalog.tables.forget_all_but(graph)
-    streams = [table.name for table in graph.values() if table.kind is Kind.LATEST]
-    catalog.streams.forget_all_but(streams)
-    known = catalog.tables.all()
-    for table in graph.values():
+    catalog.streams.forget_all_but([table.name for table in graph.values() if table.kind is Kind.LATEST])
+    bring_up(graph, graph, known=catalog.tables.all(), store=store, catalog=catalog, now=now)
+
+
+def bring_up(
+    names: Iterable[str],
+    graph: TableGraph,
+    *,
+    known: Mapping[str, TableRow],
+    store: Store,
+    catalog: Catalog,
+    now: float,
+) -> None:
+    """Bring the rows of some tables up to their logs, and let base tables hear of the files that their feeds have."""
+    for table in (graph[name] for name in names):
         before = known.get(table.name, TableRow(name=table.name))
         row = _recovered(table, before, graph=graph, store=store, catalog=catalog, now=now)
         if row != before or table.name not in known:
             catalog.tables.put(row)
-        if table.name in streams:
+        if table.kind is Kind.LATEST:
             catalog.streams.put(table.name, stream_row(row))
         if table.feed is not None:
             catalog.arrivals.adopt(table.name, table.feed)
+
+
+def time_columns_of(tables: Iterable[Table]) -> dict[str, str | None]:
+    """The time columns of tables and of what is kept beside them."""
+    found: dict[str, str | None] = {}
+    for table in tables:
+        found[table.name] = table.time_column
+        if table.is_base:
+            found[table.name + LATE] = table.time_column
+    return found
 
 
 def revised_views(graph: TableGraph, store: Store) -> set[str]:
@@ -50,8 +72,7 @@ def revised_views(graph: TableGraph, store: Store) -> set[str]:
 def _recovered(
     table: Table, row: TableRow, *, graph: TableGraph, store: Store, catalog: Catalog, now: float
 ) -> TableRow:
-    stored = store.table(table.name, time_column=table.time_column)
-    snapshot = stored.recover()
+    snapshot = store.recovered(table.name, time_column=table.time_column).snapshot
     landed = snapshot.number if snapshot else 0
     # The table may have been put back to an earlier state or thrown away, also while it was not declared and had no
     # row: what came after is to be done again.
@@ -65,7 +86,6 @@ def _recovered(
     row = caught_up(table, row, graph=graph, store=store, catalog=catalog, now=now)
     if table.is_base:
         for side in sides(table):
-            beside = store.table(side, time_column=table.time_column if side.endswith(LATE) else None)
-            beside.recover()
+            beside = store.recovered(side, time_column=table.time_column if side.endswith(LATE) else None)
             beside.roll_back(landed, at=now)
     return row

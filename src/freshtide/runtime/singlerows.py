@@ -120,6 +120,15 @@ class SingleRows:
                 self._events.put(announcement(runner, self._graph, self._clock.onward()))
         self._sources.start()
 
+    def follow(
+        self, runners: LatestStreams, worker: UnitWorker, *, feeds: Mapping[str, Feed], graph: TableGraph
+    ) -> None:
+        """There are more update tables from now on. Their rows come in files: streams are what they were."""
+        added = [runner for name, runner in runners.items() if name not in self._runners]
+        self._feeds, self._graph, self._worker, self._runners = feeds, graph, worker, runners
+        for runner in added:
+            runner.stream.open()
+
     def stop(self) -> None:
         """Take no more rows; those that wait for room are not waited for."""
         for runner in self._runners.values():

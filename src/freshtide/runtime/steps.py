@@ -16,10 +16,9 @@ from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
 from freshtide.core.tables import Kind, Table
 from freshtide.runs import look_at, to_rebuild_from
-from freshtide.runtime.absences import Absences
 from freshtide.runtime.execution import Computer, pool_of
-from freshtide.runtime.pieces import AIM, PieceSizes
-from freshtide.runtime.suspects import Suspects
+from freshtide.runtime.memory import UpdateMemory
+from freshtide.runtime.pieces import AIM
 from freshtide.storage import Store, UpdateRecord
 from freshtide.world import Clock
 
@@ -55,18 +54,17 @@ class Steps:
         feeds: Mapping[str, Feed],
         store: Store,
         catalog: Catalog,
-        suspects: Suspects,
-        absences: Absences,
+        memory: UpdateMemory,
         clock: Clock,
     ) -> None:
         self._computer = computer
         self._feeds = feeds
         self._store = store
         self._catalog = catalog
-        self._suspects = suspects
-        self._absences = absences
+        self._suspects = memory.suspects
+        self._absences = memory.absences
         self._clock = clock
-        self._pieces = PieceSizes()
+        self._pieces = memory.pieces
 
     def begin(self, command: StartUpdate) -> Progress:
         return Progress(command=command, until=self._clock.steady() + AIM)

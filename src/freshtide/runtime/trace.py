@@ -12,8 +12,8 @@ from pathlib import Path
 from freshtide.core.commands import Command
 from freshtide.core.events import Event
 from freshtide.core.secrets import redacted
-from freshtide.runs import Reached, beginning_line, continuation_line, decision_line
-from freshtide.scheduling import Beginning, Reach
+from freshtide.runs import Reached, beginning_line, change_line, continuation_line, decision_line
+from freshtide.scheduling import Beginning, Reach, Reconfiguration
 from freshtide.world import Disk, OsDisk
 
 LARGEST = 64 * 1024 * 1024
@@ -62,6 +62,11 @@ class TraceWriter:
     def write(self, now: float, events: Iterable[Event], commands: Iterable[Command]) -> None:
         reached, self._reached = self._reached, []
         self._unwritten += decision_line(now, events, commands, reached).encode()
+        self.settle()
+
+    def note_change(self, now: float, change: Reconfiguration) -> None:
+        """The scheduler goes on with something else; what is traced from here on follows from that."""
+        self._unwritten += redacted(change_line(now, change)).encode()
         self.settle()
 
     def settle(self) -> None:

@@ -11,6 +11,7 @@ from freshtide.core.events import DataArrived, Event, UpdateFailed, UpdateFinish
 from freshtide.core.graph import TableGraph
 from freshtide.core.staleness import trailing_edge
 from freshtide.runtime.execution import Computer, pool_of
+from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.watching import Surroundings
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.spark import SharedScans
@@ -33,6 +34,7 @@ class UnitWorker:
         catalog: Catalog,
         clock: Clock,
         surroundings: Surroundings,
+        memory: UpdateMemory,
     ) -> None:
         self._surroundings = surroundings
         self._worker = worker
@@ -40,8 +42,7 @@ class UnitWorker:
         self._graph = graph
         self._catalog = catalog
         self._clock = clock
-        self._revised: set[str] = set()
-        """Groups that have revised tables whose dependents do not know of it yet, because a later table failed."""
+        self._revised = memory.revised
 
     def book_stream(self, table: str) -> None:
         """Write down what waits for an update table, for those who look on."""

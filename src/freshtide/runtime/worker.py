@@ -18,19 +18,18 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.steps import TakeIn, Tidy
 from freshtide.core.tables import Kind, Table
 from freshtide.runs import leftover_announcements
-from freshtide.runtime.absences import Absences
 from freshtide.runtime.awaiting import AwaitedTables
 from freshtide.runtime.booking import GoneBackError, after_update, catch_up
 from freshtide.runtime.execution import Computer, Executor, Outcome
 from freshtide.runtime.latest import WaitingRows
+from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.steps import Steps
-from freshtide.runtime.suspects import Suspects
 from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.watching import Surroundings
 from freshtide.spark import AwaitedTableError, SharedScans, SparkEndedError, UnreadableFilesError
 from freshtide.storage import Store, UpdateKind
-from freshtide.world import Clock, Threads
+from freshtide.world import Clock
 
 _ENDS_SPARK = (
     "Spark's process ended each time that this file was read, the last time with nothing else running: it may need "
@@ -71,10 +70,9 @@ class UpdateWorker:
         graph: TableGraph,
         store: Store,
         catalog: Catalog,
-        absences: Absences,
+        memory: UpdateMemory,
         clock: Clock,
         surroundings: Surroundings,
-        threads: Threads,
     ) -> None:
         self._surroundings = surroundings
         self._executor = executor
@@ -83,15 +81,14 @@ class UpdateWorker:
         self._store = store
         self._catalog = catalog
         self._clock = clock
-        self._awaited = AwaitedTables(computer, graph=graph, catalog=catalog)
-        self._suspects = Suspects(threads)
+        self._awaited = AwaitedTables(computer, graph=graph, catalog=catalog, waiting=memory.awaiting)
+        self._suspects = memory.suspects
         self._steps = Steps(
             computer,
             feeds=feeds,
             store=store,
             catalog=catalog,
-            suspects=self._suspects,
-            absences=absences,
+            memory=memory,
             clock=clock,
         )
         self.waiting_rows = WaitingRows(computer.streams, feeds=feeds, graph=graph, catalog=catalog)

@@ -19,7 +19,7 @@ from freshtide.scheduling.allocations import (
     Shortage,
     tracks_of,
 )
-from freshtide.scheduling.beginnings import Beginning, Reach
+from freshtide.scheduling.beginnings import Beginning, Reach, Reconfiguration
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.conditions import RetryPolicy
 from freshtide.scheduling.inheritance import (
@@ -31,9 +31,17 @@ from freshtide.scheduling.inheritance import (
 )
 from freshtide.scheduling.onlooker import Onlooker, Prospect
 from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Ordering
-from freshtide.scheduling.policy import ALLOCATIONS, GROUP_AND_RUN, INHERITANCES, PRP, Policy, adaptive_policy
+from freshtide.scheduling.policy import (
+    ALLOCATIONS,
+    GROUP_AND_RUN,
+    INHERITANCES,
+    PRP,
+    TARGET_LAGS,
+    Policy,
+    adaptive_policy,
+)
 from freshtide.scheduling.reasons import TableView
-from freshtide.scheduling.scheduled import ASSUMED_PERIOD, ScheduledTable
+from freshtide.scheduling.scheduled import ASSUMED_PERIOD, SLACK, TARGET_PERIODS, Chopping, ScheduledTable
 from freshtide.scheduling.scheduler import Scheduler
 
 __all__ = [
@@ -44,10 +52,14 @@ __all__ = [
     "INHERITANCES",
     "ORDERINGS",
     "PRP",
+    "SLACK",
+    "TARGET_LAGS",
+    "TARGET_PERIODS",
     "Adaptive",
     "Allocation",
     "Beginning",
     "Candidate",
+    "Chopping",
     "EdfPartitioned",
     "GlobalAllocation",
     "GroupAndRun",
@@ -65,6 +77,7 @@ __all__ = [
     "Proportional",
     "Prospect",
     "Reach",
+    "Reconfiguration",
     "ReservationView",
     "RetryPolicy",
     "ScheduledTable",

@@ -20,6 +20,12 @@ class Candidate:
     """When the oldest of the data arrived that the update would load."""
     delta: float = 0.0
     """Freshness gained, in seconds. Of an update stream: how long its oldest pending update has waited."""
+    age: float = 0.0
+    """How stale the table is. Where orderings ask for it: it grows while the candidate waits."""
+    waited: float = 0.0
+    """For how long there has been something to update since its last turn, likewise."""
+    target: float = 1.0
+    """The target lag, with what is inherited from the table's dependents."""
     cost: float = 1.0
     """Expected execution time, in seconds."""
     upto: float = 0.0

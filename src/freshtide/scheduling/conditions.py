@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -13,6 +14,8 @@ class TableStatus(StrEnum):
     ACTIVE = "active"
     PAUSED = "paused"
     FAILED = "failed"
+    LEAVING = "leaving"
+    """It is declared no longer, and known only until its running update has ended."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,11 +31,15 @@ class Condition:
     status: TableStatus
     able: bool
     """Whether the table takes part and is not to be tried again later."""
+    served_at: float = -math.inf
+    """When its last update ended, well or not."""
     failures: int = 0
     """In a row."""
     retry_at: float | None = None
     track: int = NOT_RUNNING
     """Where its update runs. Only the dispatcher writes it, with the track itself."""
+    outdated: bool = False
+    """Whether the table was defined anew while its update ran: what that brings is as good as nothing."""
     disturbed: bool = False
     """Whether the surroundings failed while the update ran."""
     revised: bool = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from freshtide.scheduling.allocations import Allocation, Lane, Load, Partition, lowest, tracks_of
+from freshtide.scheduling.allocations import Allocation, Lane, Load, Partition, lowest
 from freshtide.scheduling.conditions import NOT_RUNNING, TableStatus
 from freshtide.scheduling.known import KnownTable
 from freshtide.scheduling.orderings import Ordering
@@ -30,16 +31,18 @@ class Dispatcher:
         allocation: Allocation,
         ordering: Ordering,
         repartition: float,
+        planned_by: Callable[[KnownTable], float],
     ) -> None:
-        """`tables` are in the order of their places."""
+        """`tables` are in the order of their places. `planned_by` is the cost that sharing out goes by."""
         self._tables = tables
         self.tracks = tracks
         self._on: list[KnownTable | None] = [None] * tracks
         """What runs on each track."""
         self._allocation = allocation
         self._repartition = repartition
+        self._planned_by = planned_by
         self.ordering = ordering
-        self.available = (1 << tracks) - 1
+        self._all = self.available = (1 << tracks) - 1
         """The tracks on which nothing runs. Only `take` and `give_back` write it."""
         self.waiting = 0
         """How many candidates stand in the queues."""
@@ -48,7 +51,7 @@ class Dispatcher:
         self.partition: Partition
         self.queues: list[ReadyQueue]
         self._planned: list[float] = []
-        """By place: E(P) when the tracks were last shared out."""
+        """By place: the cost when the tracks were last shared out."""
         self._drifted: set[int] = set()
         self.share_out()
 
@@ -70,12 +73,12 @@ class Dispatcher:
             if candidate.ticket:
                 candidate.ticket = 0
                 table.queue.put(candidate)
-        self._planned = [table.estimate.per_period for table in tables]
+        self._planned = [self._planned_by(table) for table in tables]
         self._drifted.clear()
 
     def is_outdated(self, learnt_of: KnownTable) -> bool:
         """Whether so many costs have moved since the tracks were shared out that it is to be done again."""
-        factor, cost, planned = self._repartition, learnt_of.estimate.per_period, self._planned[learnt_of.place]
+        factor, cost, planned = self._repartition, self._planned_by(learnt_of), self._planned[learnt_of.place]
         if cost <= factor * planned and planned <= factor * cost:
             return False
         self._drifted.add(learnt_of.place)
@@ -89,12 +92,19 @@ class Dispatcher:
         self.available &= ~(1 << track)
         table.condition.track = track
 
+    def take_over(self, table: KnownTable) -> None:
+        """An update of the table has been running since before this dispatcher: also on a track that is to go."""
+        track = table.condition.track
+        self._on += [None] * (track + 1 - len(self._on))
+        self.take(table, track)
+
     def give_back(self, table: KnownTable) -> None:
         """The table's update has ended, and leaves its track to others."""
         track = table.condition.track
         assert track != NOT_RUNNING, f"no update of '{table.name}' is running"
         self._on[track] = None
-        self.available |= 1 << track
+        # A track that was there before, and is no longer, takes nothing else.
+        self.available |= (1 << track) & self._all
         self.is_stirred = True
         table.condition.track = NOT_RUNNING
 
@@ -146,20 +156,22 @@ class Dispatcher:
             return tracks
         tracks = available & lane.promotable
         if tracks and not self.partition.aggressive:
-            return sum(1 << track for track in tracks_of(tracks) if not self._awaited(track))
+            return tracks & ~self._awaited()
         return tracks
 
-    def _awaited(self, track: int) -> bool:
-        """Whether an update waits that would be given this idle track as its home."""
-        bit = 1 << track
-        for queue, lane in self._by_lane:
-            if not lane.home & bit or not len(queue):
-                continue
-            # Its updates take the lane's own tracks first, then the one it shares.
-            before = self.available & lane.own & (bit - 1) if lane.own & bit else self.available & lane.own
-            if len(queue) > before.bit_count():
-                return True
-        return False
+    def _awaited(self) -> int:
+        """The idle tracks that updates which wait would be given as their homes, the best first.
+
+        Lanes share tracks, so that what one of them takes decides where the next can go.
+        """
+        idle = self.available
+        # No lane can get more of them than there are.
+        entries = sorted(entry for queue in self.queues for entry in queue.best(idle.bit_count()))
+        for _, place, *_ in entries:
+            lane = self._tables[place].lane
+            home = idle & lane.own or idle & lane.shared
+            idle &= ~(home & -home)
+        return self.available & ~idle
 
     def placed(self, table: KnownTable, track: int) -> str:
         """In a word, why the update may run there."""
@@ -174,4 +186,4 @@ class Dispatcher:
 
     @property
     def idle(self) -> bool:
-        return self.available == (1 << self.tracks) - 1 and not self.waiting
+        return self.available == self._all and not self.waiting and not any(self._on[self.tracks :])

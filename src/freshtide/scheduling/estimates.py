@@ -19,6 +19,15 @@ class KnownCosts:
 
     total: float = 0.0
     tables: int = 0
+    told: float = 0.0
+    """Of the total, the part of tables of which something is known."""
+    telling: int = 0
+    """How many those are."""
+
+    @property
+    def typical(self) -> float | None:
+        """What one period takes a table of which something is known, in the mean; None if there is none."""
+        return self.told / self.telling if self.telling else None
 
     def believed(self, cost: float, own: float, *, missed: int) -> float:
         """What an update is taken to cost, so many time stamps after the last one; `own` is its part of the total.
@@ -35,14 +44,26 @@ class KnownCosts:
 class Estimate:
     """What updates of one table are expected to take: alpha + beta * n for n seconds of data."""
 
-    def __init__(self, model: Cost, period: float, everyone: KnownCosts) -> None:
+    def __init__(self, model: Cost, period: float, everyone: KnownCosts, *, cautious: bool) -> None:
+        """`cautious`: larger updates are taken to cost more only where chance alone would not look like that."""
         self.model = model
         self.learns = model.learns
-        self.alpha, self.beta = model.coefficients
+        self._cautious = cautious
+        self.alpha, self.beta = model.cautious if cautious else model.coefficients
         self._period = period
         self.everyone = everyone
-        everyone.total += self.per_period
+        self.is_guess = model.is_guess
+        cost = self.per_period
+        everyone.total += cost
         everyone.tables += 1
+        if not self.is_guess:
+            everyone.told += cost
+            everyone.telling += 1
+
+    def withdraw(self) -> None:
+        """The table is gone, and counts among all tables no longer."""
+        self.everyone.total -= self.per_period
+        self.everyone.tables -= 1
 
     @property
     def per_period(self) -> float:
@@ -60,7 +81,21 @@ class Estimate:
 
     def learn(self, gained: float, seconds: float) -> None:
         """An update that gained so much freshness took so long."""
-        before = self.per_period
+        everyone, before = self.everyone, self.per_period
         self.model = self.model.observed(gained, seconds)
-        self.alpha, self.beta = self.model.coefficients
-        self.everyone.total += self.per_period - before
+        self.alpha, self.beta = self.model.cautious if self._cautious else self.model.coefficients
+        after = self.per_period
+        everyone.total += after - before
+        if self.is_guess:
+            self.is_guess = False
+            everyone.told += after
+            everyone.telling += 1
+        else:
+            everyone.told += after - before
+
+    def guessed(self) -> float | None:
+        """What an update may take of which nothing is known: what it takes the others; None where something is known.
+
+        Whoever is thought to be dearer than all others would be the last to show that it is not.
+        """
+        return self.everyone.typical if self.is_guess else None

@@ -20,6 +20,13 @@ class Expectations:
         self._heap = [(at, place) for place, at in enumerate(self._expected) if at < math.inf]
         heapq.heapify(self._heap)
 
+    def take_over(self, before: Expectations) -> None:
+        """Expect of the tables that were there before what was expected of them."""
+        known = {table.name: before._expected[table.place] for table in before._tables}
+        self._expected = [known.get(t.name, at) for t, at in zip(self._tables, self._expected, strict=True)]
+        self._heap = [(at, place) for place, at in enumerate(self._expected) if at < math.inf]
+        heapq.heapify(self._heap)
+
     def released(self, table: KnownTable, now: float) -> None:
         self._expected[table.place] = now + table.candidate.period
         heapq.heappush(self._heap, (self._expected[table.place], table.place))

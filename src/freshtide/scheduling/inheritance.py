@@ -66,6 +66,20 @@ class MaxPlusInheritance:
         return {table: inherited[table] for table in own}
 
 
+def inherited_targets(
+    own: Mapping[str, float | None], dependents: Mapping[str, Sequence[str]]
+) -> dict[str, float | None]:
+    """The shortest target lag of a table and of all its dependents, direct or not; None where none is set.
+
+    What is computed from a table is at least as stale as that. `own` has sources before what is computed from them.
+    """
+    inherited: dict[str, float | None] = {}
+    for table in reversed(list(own)):
+        asked = [own[table], *(inherited[dependent] for dependent in dependents[table])]
+        inherited[table] = min((target for target in asked if target is not None), default=None)
+    return inherited
+
+
 def inherited_from(
     inheritance: Inheritance,
     table: str,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from freshtide.scheduling.allocations.partition import Lane
 from freshtide.scheduling.candidates import Candidate
-from freshtide.scheduling.conditions import Condition, TableStatus
+from freshtide.scheduling.conditions import NOT_RUNNING, Condition, TableStatus
 from freshtide.scheduling.estimates import Estimate, KnownCosts
 from freshtide.scheduling.pending import Pending
 from freshtide.scheduling.ready import ReadyQueue
-from freshtide.scheduling.scheduled import ASSUMED_PERIOD, ScheduledTable
+from freshtide.scheduling.scheduled import ASSUMED_PERIOD, SLACK, Chopping, ScheduledTable
 
 # Time stamps are sums: one that is just so many periods away must not fall out by its last digit.
 _ROUNDING: Final = 1.0 + 1e-9
@@ -31,6 +32,12 @@ class KnownTable:
     spec: ScheduledTable
     stride: float
     """How much freshness one update may gain: the limit of chopping."""
+    chops_backlogs: bool
+    """Whether that holds for a first backlog, too."""
+    ages: bool
+    """Whether its ordering asks how stale it is, and how long it has waited."""
+    reach: Callable[[str, float], float | None] | None
+    """How far an update to a cut takes a view: all the way, unless buckets have to close."""
     estimate: Estimate
     pending: Pending
     condition: Condition
@@ -60,16 +67,21 @@ class KnownTable:
             if candidate.update_stream:
                 return self._propose_newest(now)
             if pending.is_wanted_anew:
-                return self._propose_again()
+                return self._propose_again(now)
         stamps = pending.stamps
         if not stamps:
             return False
         goal, freshness = stamps[-1], self.condition.freshness
-        if freshness is not None and goal > freshness + self.stride and not self.condition.first_load:
+        if freshness is not None and goal > freshness + self.stride and self._is_chopped:
             goal = self._chopped(freshness)
         self.aim_at(goal)
         candidate.released_at = pending.since[0]
-        if goal < stamps[-1] and self.estimate.learns:
+        if self.ages:
+            self._grow_old(now)
+            guessed = self.estimate.guessed()
+            if guessed is not None:
+                candidate.cost = guessed
+        elif goal < stamps[-1] and self.estimate.learns:
             if pending.left_over is None:
                 pending.left_over = len(stamps)
             candidate.cost = self.estimate.doubted(candidate.cost, missed=len(stamps) - pending.left_over)
@@ -94,7 +106,7 @@ class KnownTable:
         pending, candidate = self.pending, self.candidate
         gained = 0.0
         if pending.is_wanted_anew:
-            if not self._propose_again():
+            if not self._propose_again(now):
                 return False
             gained = candidate.delta
         elif not pending.stamps:
@@ -108,19 +120,55 @@ class KnownTable:
                 gained = goal - freshness
         candidate.delta = max(gained, now - candidate.released_at, 0.0)
         candidate.cost = self.estimate.of(candidate.delta)
+        if self.ages:
+            candidate.age = candidate.delta
+            candidate.waited = self._waited(now)
         return True
 
+    def _grow_old(self, now: float) -> None:
+        """How stale the table is by now, and for how long it has waited."""
+        candidate, freshness = self.candidate, self.condition.freshness
+        if freshness is None:
+            freshness = self.pending.stamps[0] - candidate.period if self.pending.stamps else now
+        candidate.age = now - freshness if now > freshness else 0.0
+        candidate.waited = self._waited(now)
+
+    def _waited(self, now: float) -> float:
+        served_at, released_at = self.condition.served_at, self.candidate.released_at
+        since = served_at if served_at > released_at else released_at
+        return now - since if now > since else 0.0
+
+    @property
+    def _is_chopped(self) -> bool:
+        return self.chops_backlogs or not self.condition.first_load
+
     def _chopped(self, freshness: float) -> float:
-        """The largest pending time stamp within the stride, and at least the first (Golab et al. 2011, section 3.4)."""
+        """The largest pending time stamp within the stride (Golab et al. 2011, section 3.4).
+
+        At least the first: of files. A view whose trailing edge has leapt can be cut anywhere, where buckets let it.
+        """
         stamps = self.pending.stamps
         within = _bisect(stamps, freshness + self.stride * _ROUNDING)
-        return stamps[max(0, within - 1)]
+        if within:
+            return stamps[within - 1]
+        return self._cut_before(stamps[0], freshness) if self.sources else stamps[0]
 
-    def _propose_again(self) -> bool:
+    def _cut_before(self, edge: float, freshness: float) -> float:
+        stride = self.stride
+        while freshness + stride < edge:
+            cut = freshness + stride
+            reached = cut if self.reach is None else self.reach(self.name, cut)
+            if reached is not None and reached > freshness:
+                return reached
+            # A bucket that is longer than the stride is closed as a whole.
+            stride *= 2.0
+        return edge
+
+    def _propose_again(self, now: float) -> bool:
         """Something loaded before is to be computed anew."""
         pending, candidate, freshness = self.pending, self.candidate, self.condition.freshness
         goal, newest = freshness, pending.stamps[-1] if pending.stamps else None
-        if newest is not None and freshness is not None and not self.condition.first_load:
+        if newest is not None and freshness is not None and self._is_chopped:
             newest = self._chopped(freshness)
         keeps_its_place = pending.rebuild_wanted and not self.sources and goal is not None
         if newest is not None and not keeps_its_place:
@@ -137,12 +185,23 @@ class KnownTable:
         candidate.upto, candidate.delta = goal, delta
         candidate.released_at = min(pending.wanted_since, pending.since[0]) if pending.since else pending.wanted_since
         candidate.cost = self.estimate.of(delta)
+        if self.ages:
+            self._grow_old(now)
         return True
 
     def change(self, status: TableStatus, retry_at: float | None) -> None:
         """The table takes part or does not, from now on or from a moment on."""
         self.condition.change(status, retry_at)
         self.plain = False
+
+    def redefine(self) -> None:
+        """The table is to hold something else: it is as good as never computed, also if its update still runs."""
+        condition, pending = self.condition, self.pending
+        condition.freshness = condition.safe = None
+        condition.first_load, condition.failures = True, 0
+        condition.outdated = condition.track != NOT_RUNNING
+        self.change(condition.status, None)
+        pending.drop_untaken()
 
     def want_rebuild(self, now: float) -> None:
         self.pending.rebuild_wanted, self.pending.wanted_since = True, now
@@ -162,35 +221,50 @@ class KnownTable:
                 return
         pending.take(self.candidate.upto)
 
-    def succeeded(self) -> None:
+    def succeeded(self, freshness: float | None, safe: float | None, *, revised: bool) -> None:
         """The update has been committed, and nothing is left of what was wrong before."""
         pending, condition = self.pending, self.condition
+        condition.freshness, condition.safe, condition.revised = freshness, safe, revised
+        if condition.outdated:
+            condition.freshness = condition.safe = None
         condition.failures = 0
         pending.left_over = len(pending.stamps) - pending.taken
-        if pending.left_over == 0:
+        if pending.left_over == 0 and not condition.outdated:
             condition.first_load = False
-        pending.rebuild_taken = pending.revision_taken = condition.disturbed = False
+        pending.rebuild_taken = pending.revision_taken = condition.disturbed = condition.outdated = False
 
     def failed(self, *, counts: bool = True) -> None:
         """What the update had taken is pending again; whether that counts as a try."""
         if counts:
             self.condition.failures += 1
-        self.plain = self.condition.disturbed = False
+        self.plain = self.condition.disturbed = self.condition.outdated = False
         self.pending.put_back()
 
 
 def known_table(
-    table: ScheduledTable, place: int, *, priority: float, chopping: float | None, costs: KnownCosts
+    table: ScheduledTable,
+    place: int,
+    *,
+    chopping: Chopping,
+    ages: bool,
+    costs: KnownCosts,
+    reach: Callable[[str, float], float | None] | None,
 ) -> KnownTable:
-    """What is known of a table at the start."""
+    """What is known of a table at the start, but for what it inherits."""
     period = table.period or ASSUMED_PERIOD
+    by_periods = None if isinstance(chopping, str) else chopping
     status = TableStatus.FAILED if table.failed else TableStatus.PAUSED if table.paused else TableStatus.ACTIVE
     return KnownTable(
         name=table.name,
         place=place,
         spec=table,
-        stride=math.inf if chopping is None or table.period is None or table.update_stream else chopping * table.period,
-        estimate=Estimate(table.cost, period, costs),
+        stride=math.inf
+        if by_periods is None or table.period is None or table.update_stream
+        else by_periods * table.period,
+        chops_backlogs=chopping == SLACK,
+        ages=ages,
+        reach=reach,
+        estimate=Estimate(table.cost, period, costs, cautious=ages),
         pending=Pending(revision_wanted=table.revised_sources),
         condition=Condition(
             freshness=table.freshness,
@@ -200,6 +274,6 @@ def known_table(
             able=status is TableStatus.ACTIVE,
         ),
         candidate=Candidate(
-            table=table.name, place=place, priority=priority, period=period, update_stream=table.update_stream
+            table=table.name, place=place, priority=table.priority, period=period, update_stream=table.update_stream
         ),
     )

@@ -1,36 +1,64 @@
-"""Tables that know their sources, their dependents, and what priority they inherit."""
+"""Tables that know their sources, their dependents, and what they inherit from these."""
 
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from freshtide.scheduling.conditions import TableStatus
 from freshtide.scheduling.estimates import KnownCosts
+from freshtide.scheduling.inheritance import Inheritance, inherited_targets
 from freshtide.scheduling.known import KnownTable, known_table
 from freshtide.scheduling.policy import Policy
-from freshtide.scheduling.scheduled import ScheduledTable
+from freshtide.scheduling.scheduled import TARGET_PERIODS, ScheduledTable
 
 
-def linked_tables(tables: Sequence[ScheduledTable], policy: Policy) -> list[KnownTable]:
-    """All tables as they are known at the start, in the order of their declaration."""
-    by_name = {table.name: table for table in tables}
-    dependents: dict[str, list[str]] = {table.name: [] for table in tables}
-    for table in tables:
-        for source in dict.fromkeys(table.sources):
-            dependents[source].append(table.name)
-    sources_first = graphlib.TopologicalSorter({table.name: table.sources for table in tables}).static_order()
-    own = {name: by_name[name].priority for name in sources_first}
-    priorities = policy.inheritance.priorities(own, dependents)
+def linked_tables(
+    tables: Sequence[ScheduledTable],
+    policy: Policy,
+    *,
+    ages: bool,
+    reach: Callable[[str, float], float | None] | None,
+) -> list[KnownTable]:
+    """All tables as they are known at the start, in the order of their declaration. They inherit nothing yet."""
     costs = KnownCosts()
     known = {
-        table.name: known_table(table, place, priority=priorities[table.name], chopping=policy.chopping, costs=costs)
+        table.name: known_table(table, place, chopping=policy.chopping, ages=ages, costs=costs, reach=reach)
         for place, table in enumerate(tables)
     }
-    for name, linked in known.items():
-        linked.sources = [known[source] for source in dict.fromkeys(linked.spec.sources)]
-        linked.dependents = [known[dependent] for dependent in dependents[name]]
-        linked.plain = policy.adaptive is None and _is_plain(linked)
+    for table in known.values():
+        table.sources = [known[source] for source in dict.fromkeys(table.spec.sources)]
+        for source in table.sources:
+            source.dependents.append(table)
+    for table in known.values():
+        table.plain = policy.adaptive is None and _is_plain(table)
     return list(known.values())
+
+
+def inherit(tables: Sequence[KnownTable], inheritance: Inheritance) -> list[KnownTable]:
+    """Give each table the priority and the target that its dependents pass on to it; those for whom they have changed.
+
+    One that takes no part passes nothing on, neither what is its own nor what it inherits: however fresh its sources
+    are, nobody has anything of that until it is back.
+    """
+    by_name = {table.name: table for table in tables}
+    names = list(graphlib.TopologicalSorter({table.name: table.spec.sources for table in tables}).static_order())
+    heirs = {name: heirs_of(table) for name, table in by_name.items()}
+    priorities = inheritance.priorities({name: by_name[name].spec.priority for name in names}, heirs)
+    targets = inherited_targets({name: by_name[name].spec.target for name in names}, heirs)
+    changed = []
+    for table in tables:
+        candidate, target = table.candidate, targets[table.name]
+        inherited = priorities[table.name], TARGET_PERIODS * candidate.period if target is None else target
+        if inherited != (candidate.priority, candidate.target):
+            candidate.priority, candidate.target = inherited
+            changed.append(table)
+    return changed
+
+
+def heirs_of(table: KnownTable) -> list[str]:
+    """The direct dependents that pass on to a table: those that take part."""
+    return [other.name for other in table.dependents if other.condition.status is TableStatus.ACTIVE]
 
 
 def _is_plain(table: KnownTable) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from freshtide.core.events import Event
 from freshtide.scheduling.allocations import Lane
 from freshtide.scheduling.inheritance import inherited_from
+from freshtide.scheduling.linking import heirs_of
 from freshtide.scheduling.orderings import MaxBenefit
 from freshtide.scheduling.overview import Overview
 
@@ -22,6 +23,8 @@ class Prospect:
     priority: float
     inherited_from: tuple[str, ...]
     """The dependents whose priority it is scheduled with."""
+    target: float
+    """The target lag that it is scheduled with: its own, that of a dependent, or one by its period."""
     stride: float | None
     """How much freshness one update may gain; None for any."""
     newest: float | None
@@ -59,12 +62,13 @@ class Onlooker(Overview):
         known = tables[table]
         own = {name: other.spec.priority for name, other in tables.items()}
         scheduled = {name: other.candidate.priority for name, other in tables.items()}
-        dependents = {name: [dependent.name for dependent in other.dependents] for name, other in tables.items()}
+        dependents = {name: heirs_of(other) for name, other in tables.items()}
         return Prospect(
             lane=known.lane,
             own_priority=known.spec.priority,
             priority=known.candidate.priority,
             inherited_from=inherited_from(self._policy.inheritance, table, own, scheduled, dependents),
+            target=known.candidate.target,
             stride=None if math.isinf(known.stride) else known.stride,
             newest=known.pending.stamps[-1] if known.pending.stamps else None,
         )

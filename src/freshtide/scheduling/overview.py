@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 
 from freshtide.core.costs import Cost
 from freshtide.guarantees import Breach
 from freshtide.scheduling.adaptive import Adaptation
+from freshtide.scheduling.aging import Aging
 from freshtide.scheduling.allocations import Partition, Shortage
 from freshtide.scheduling.candidates import Candidate
-from freshtide.scheduling.conditions import RetryPolicy
+from freshtide.scheduling.conditions import NOT_RUNNING, RetryPolicy, TableStatus
 from freshtide.scheduling.dispatch import Dispatcher
 from freshtide.scheduling.expectations import Expectations
 from freshtide.scheduling.invariants import Invariants
-from freshtide.scheduling.linking import linked_tables
-from freshtide.scheduling.orderings import ORDERINGS, ReservedDeadline
+from freshtide.scheduling.known import KnownTable
+from freshtide.scheduling.linking import inherit, linked_tables
+from freshtide.scheduling.orderings import ORDERINGS, Ordering, ReservedDeadline
 from freshtide.scheduling.policy import Policy
 from freshtide.scheduling.reasons import TableView, copy_of, view_of
-from freshtide.scheduling.scheduled import ScheduledTable
+from freshtide.scheduling.reconfiguring import taken_over
+from freshtide.scheduling.scheduled import SLACK, ScheduledTable
 from freshtide.scheduling.situation import Situation
+from freshtide.scheduling.slack import Slack
 
 
 class Overview:
@@ -36,16 +41,35 @@ class Overview:
         explaining: bool = True,
     ) -> None:
         """`uniform` draws from [0, 1) for the ordering `random`; `explaining` makes each decision carry its reasons."""
-        self._policy = policy
+        self._uniform = uniform
         self._explaining = explaining
-        known = linked_tables(list(tables), policy)
-        self._ordering = ORDERINGS[policy.ordering](uniform) if policy.adaptive is None else ReservedDeadline()
+        ordering = self._ordering_of(policy)
+        known = linked_tables(list(tables), policy, ages=ordering.ages, reach=reach)
+        self._set_up(known, ordering, tracks=tracks, policy=policy, retry=retry or RetryPolicy(), reach=reach)
+
+    def _ordering_of(self, policy: Policy) -> Ordering:
+        return ORDERINGS[policy.ordering](self._uniform) if policy.adaptive is None else ReservedDeadline()
+
+    def _set_up(
+        self,
+        known: list[KnownTable],
+        ordering: Ordering,
+        *,
+        tracks: int,
+        policy: Policy,
+        retry: RetryPolicy,
+        reach: Callable[[str, float], float | None] | None,
+    ) -> None:
+        self._policy = policy
+        inherit(known, policy.inheritance)
+        self._ordering = ordering
         self._dispatcher = Dispatcher(
             known,
             tracks=tracks,
             allocation=policy.allocation,
             ordering=self._ordering,
             repartition=policy.repartition,
+            planned_by=_planned_by(policy),
         )
         self._adaptation: Adaptation | None = None
         if policy.adaptive is not None:
@@ -55,16 +79,55 @@ class Overview:
             self._dispatcher,
             expectations=Expectations(known) if self._ordering.looks_ahead else None,
             adaptation=self._adaptation,
-            retry=retry or RetryPolicy(),
+            aging=Aging(known) if self._ordering.ages else None,
+            slack=Slack(known) if policy.chopping == SLACK else None,
+            inheritance=policy.inheritance,
+            retry=retry,
             reach=reach,
         )
         self._invariants = Invariants(self._situation)
+
+    def reconfigure(
+        self,
+        tables: Iterable[ScheduledTable],
+        *,
+        tracks: int,
+        policy: Policy,
+        retry: RetryPolicy,
+        redefined: Collection[str] = (),
+        uniform: Callable[[], float] | None = None,
+        reach: Callable[[str, float], float | None] | None = None,
+    ) -> None:
+        """Go on with other tables, tracks or rules. The next decision is made by them; nothing that runs is stopped.
+
+        Tables that stay keep what is pending, how they stand and what was learnt of them, whatever state `tables` says;
+        but those that are `redefined` are as good as never computed. Tables that are gone, and tracks, leave when what
+        runs of them or on them has ended. Without `uniform` the same random numbers go on.
+        """
+        before, adaptation = self._situation, self._adaptation
+        if uniform is not None:
+            self._uniform = uniform
+        ordering = self._ordering_of(policy)
+        known = taken_over(
+            list(tables), policy, before=before.tables, redefined=redefined, ages=ordering.ages, reach=reach
+        )
+        self._set_up(known, ordering, tracks=tracks, policy=policy, retry=retry, reach=reach)
+        for table in known:
+            if table.condition.track != NOT_RUNNING:
+                self._dispatcher.take_over(table)
+        if self._adaptation is not None and adaptation is not None:
+            self._adaptation.take_over(adaptation)
+        self._situation.take_over(before)
 
     def look(self, table: str) -> TableView:
         """How a table stands, for explanations."""
         known = self._situation.tables[table]
         reservation = None if self._adaptation is None else self._adaptation.look(known)
         return view_of(known, self._dispatcher, reservation)
+
+    def knows(self, table: str) -> bool:
+        """Whether the table is declared, or its last update still runs."""
+        return table in self._situation.tables
 
     def best(self, count: int) -> list[Candidate]:
         """The waiting candidates, best first."""
@@ -77,6 +140,28 @@ class Overview:
     def cost(self, table: str) -> Cost:
         """What has been learnt of a table's execution times."""
         return self._situation.tables[table].estimate.model
+
+    def as_it_stands(self, table: str) -> ScheduledTable:
+        """What a scheduler is told of a table that takes over from this one: it must be told what is pending as well.
+
+        That a failed update is to be tried again is forgotten, and so is when data is expected.
+        """
+        known = self._situation.tables[table]
+        condition = known.condition
+        return replace(
+            known.spec,
+            cost=known.estimate.model,
+            freshness=condition.freshness,
+            safe=condition.safe,
+            paused=condition.status is TableStatus.PAUSED,
+            failed=condition.status is TableStatus.FAILED,
+            phase=0.0,
+            expected_at=None,
+        )
+
+    def pending(self, table: str) -> list[float]:
+        """The time stamps that no update has brought into a table yet, those of a running one among them."""
+        return sorted(set(self._situation.tables[table].pending.stamps))
 
     def check(self) -> None:
         """Assert what holds between two calls (`scheduling/invariants.py`), in time proportional to the tables."""
@@ -103,6 +188,12 @@ class Overview:
         return self._dispatcher.idle and (self._adaptation is None or not self._adaptation.holds_back)
 
     @property
+    def leaving(self) -> list[str]:
+        """The tables that are declared no longer, and whose last updates are still running."""
+        tables = self._situation.tables.values()
+        return [table.name for table in tables if table.condition.status is TableStatus.LEAVING]
+
+    @property
     def retrying(self) -> bool:
         """Whether a failed update is still to be tried again."""
         return bool(self._situation.retrying)
@@ -111,3 +202,11 @@ class Overview:
     def held(self) -> bool:
         """Whether nothing is started, because the surroundings are not well."""
         return self._situation.held
+
+
+def _planned_by(policy: Policy) -> Callable[[KnownTable], float]:
+    """What tracks or shares of them are given by, for a period of data: what updates take, on average or at most."""
+    adaptive = policy.adaptive
+    if adaptive is None:
+        return lambda table: table.estimate.per_period
+    return lambda table: adaptive.reserved_for(table.estimate.model, table.candidate.period)

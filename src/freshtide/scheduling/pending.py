@@ -89,6 +89,10 @@ class Pending:
         else:
             del stamps[:taken], self.since[:taken]
 
+    def drop_untaken(self) -> None:
+        """What the running update has not taken is of no interest any more."""
+        del self.stamps[self.taken :], self.since[self.taken :]
+
     def put_back(self) -> None:
         """The update has failed: what it had taken is pending again."""
         self.taken = 0

@@ -13,7 +13,8 @@ from freshtide.scheduling.inheritance import (
     NoInheritance,
     SumInheritance,
 )
-from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Myopic, ShortestPeriod
+from freshtide.scheduling.orderings import BATCHING, ORDERINGS, Myopic, ShortestPeriod, TargetLag
+from freshtide.scheduling.scheduled import SLACK, Chopping
 
 ALLOCATIONS: dict[str, type[GlobalAllocation] | type[EdfPartitioned] | type[Proportional] | type[GroupAndRun]] = {
     allocation.name: allocation for allocation in (GlobalAllocation, EdfPartitioned, Proportional, GroupAndRun)
@@ -28,14 +29,16 @@ INHERITANCES = {
 class Policy:
     """Who goes first, where, with whose priority, and how much at a time.
 
-    The default is what Golab et al. 2011 found best (section 4.8).
+    Each part is by default what Golab et al. 2011 found best (section 4.8). What a project runs by that says nothing is
+    `TARGET_LAGS`.
     """
 
     ordering: str = "max-benefit"
     allocation: Allocation = field(default_factory=Proportional)
     inheritance: Inheritance = field(default_factory=MaxInheritance)
-    chopping: float | None = 3.0
-    """An update loads at most so many periods (section 3.4); None for all that is there, as with `myopic`."""
+    chopping: Chopping = 3.0
+    """An update loads at most so many periods (section 3.4), or what the others' targets leave time for (`slack.py`);
+    None for all that is there, as with `myopic`."""
     repartition: float = 1.5
     """Tables are shared out anew when the cost of one has grown or shrunk by more than this factor."""
     seed: int = 0
@@ -46,12 +49,14 @@ class Policy:
     def __post_init__(self) -> None:
         if self.ordering not in ORDERINGS:
             raise ValueError(f"There is no ordering '{self.ordering}'; there are {', '.join(ORDERINGS)}.")
-        if self.chopping is not None and self.chopping < 1.0:
+        if isinstance(self.chopping, float) and self.chopping < 1.0:
             raise ValueError(f"Chopping is at least 1 period, not {self.chopping:g}.")
         if self.ordering in BATCHING:
             object.__setattr__(self, "chopping", None)
 
 
+TARGET_LAGS = Policy(ordering=TargetLag.name, allocation=GlobalAllocation(), chopping=SLACK)
+"""Serves what users declare: target lags steer, nobody starves, and updates are cut by time."""
 PRP = Policy(
     ordering=ShortestPeriod.name,
     allocation=Proportional(measure="period", k=2.0),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from freshtide.core.commands import Command, StartUpdate
 from freshtide.core.events import Event
+from freshtide.scheduling.adaptive import Adaptation
 from freshtide.scheduling.allocations import lowest
 from freshtide.scheduling.known import KnownTable
 from freshtide.scheduling.overview import Overview
@@ -49,7 +50,7 @@ class Scheduler(Overview):
                 if tracks:
                     commands.append(self._start(table, lowest(tracks)))
                 else:
-                    dispatcher.put(table)
+                    situation.enqueue(table, now)
             elif table.candidate.ticket:
                 dispatcher.withdraw(table)
         elif touched or is_contended:
@@ -62,7 +63,17 @@ class Scheduler(Overview):
                 if situation.expectations is not None:
                     table, track = self._look_ahead(table, track, now)
                 commands.append(self._start(table, track))
+        if self._adaptation is not None and dispatcher.available and not dispatcher.waiting:
+            commands += self._start_early(self._adaptation, now)
         return commands
+
+    def _start_early(self, adaptation: Adaptation, now: float) -> Iterator[StartUpdate]:
+        """On tracks that are left over, what has fallen behind."""
+        for table in adaptation.behind():
+            tracks = self._dispatcher.place(table.lane)
+            if tracks:
+                adaptation.start_early(table, now)
+                yield self._start(table, lowest(tracks))
 
     def _start(self, table: KnownTable, track: int) -> StartUpdate:
         decision = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
 
 from freshtide.core.commands import Command, GiveUp, WakeAt
 from freshtide.core.events import (
@@ -19,10 +20,14 @@ from freshtide.core.events import (
 )
 from freshtide.core.staleness import trailing_edge
 from freshtide.scheduling.adaptive import Adaptation
+from freshtide.scheduling.aging import Aging
 from freshtide.scheduling.conditions import NOT_RUNNING, RetryPolicy, TableStatus
 from freshtide.scheduling.dispatch import Dispatcher
 from freshtide.scheduling.expectations import Expectations
+from freshtide.scheduling.inheritance import Inheritance
 from freshtide.scheduling.known import KnownTable
+from freshtide.scheduling.linking import inherit
+from freshtide.scheduling.slack import Slack
 
 
 class Situation:
@@ -35,6 +40,9 @@ class Situation:
         *,
         expectations: Expectations | None,
         adaptation: Adaptation | None,
+        aging: Aging | None,
+        slack: Slack | None,
+        inheritance: Inheritance,
         retry: RetryPolicy,
         reach: Callable[[str, float], float | None] | None,
     ) -> None:
@@ -43,10 +51,15 @@ class Situation:
         self.dispatcher = dispatcher
         self.expectations = expectations
         self.adaptation = adaptation
+        self._aging = aging
+        self._slack = slack
+        self._inheritance = inheritance
         self._retry = retry
         self._reach = reach
         self.retrying: dict[str, None] = {}
         """The tables that are to be tried again later."""
+        self._asked: list[float] = []
+        """The moments that were asked for and have not come: a heap."""
         self.held = False
         """Whether nothing is to be started, because the surroundings are not well."""
         self.touched = list(tables)
@@ -54,7 +67,8 @@ class Situation:
 
         Any of them could be from the start; what is there then counts as released at the first call."""
         self._update_streams = [table for table in tables if table.spec.update_stream]
-        self.is_steered = bool(self._update_streams) or expectations is not None or adaptation is not None
+        steering = (expectations, adaptation, aging)
+        self.is_steered = bool(self._update_streams) or any(steerer is not None for steerer in steering)
         """Whether more counts than what has arrived and ended. Mostly it does not, and need not be asked for thrice."""
         self._appliers: dict[type, Callable[..., Command | None]] = {
             UpdateFailed: self._fail,
@@ -65,6 +79,13 @@ class Situation:
             TableResumed: self._resume,
             RebuildRequested: self._want_rebuild,
         }
+
+    def take_over(self, before: Situation) -> None:
+        """Go on from a situation of other tables: that they are looked at, and may wait to be tried again, is known."""
+        self.held = before.held
+        self.retrying = {name: None for name, table in self.tables.items() if table.condition.retry_at is not None}
+        if self.expectations is not None and before.expectations is not None:
+            self.expectations.take_over(before.expectations)
 
     def apply(self, events: Iterable[Event], now: float) -> tuple[Command, ...]:
         """Take note of all that happened; commands that follow whatever is decided."""
@@ -86,10 +107,12 @@ class Situation:
                     self._note_arrival(table, at)
             elif type(event) is UpdateFinished:
                 table = tables[event.table]
-                if not table.plain:
-                    self._note_end(table, event, now)
                 condition, pending = table.condition, table.pending
-                condition.freshness, condition.safe, condition.revised = event.freshness, event.safe, event.revised
+                condition.served_at = now
+                if table.plain:
+                    condition.freshness, condition.safe, condition.revised = event.freshness, event.safe, event.revised
+                else:
+                    self._note_end(table, event, now)
                 dispatcher.give_back(table)
                 pending.drop_taken()
                 if pending.stamps:
@@ -109,19 +132,29 @@ class Situation:
                     self._see_edge(table, now)
             wake = self.adaptation.advance(self.touched, now)
             if wake is not None:
-                commands.append(WakeAt(wake))
+                commands.append(self._ask_for(wake))
         for table in self._update_streams:
             # They have grown staler while they waited: their ranks hold for one moment only.
             if table.candidate.ticket and self._propose(table, now):
-                self.dispatcher.put(table)
+                self.enqueue(table, now)
+        if self._aging is not None:
+            for table in self._aging.outdated(now):
+                if self._propose(table, now):
+                    self.enqueue(table, now)
         return commands
+
+    def enqueue(self, table: KnownTable, now: float) -> None:
+        """Let a table wait with the rank of its candidate as it is now."""
+        self.dispatcher.put(table)
+        if self._aging is not None:
+            self._aging.ranked(table, now)
 
     def line_up(self, now: float) -> None:
         """Let those wait that could be updated, and nobody else."""
         dispatcher = self.dispatcher
         for table in self.touched:
             if self.could_start(table, now):
-                dispatcher.put(table)
+                self.enqueue(table, now)
             elif table.candidate.ticket:
                 dispatcher.withdraw(table)
         self.touched.clear()
@@ -156,7 +189,7 @@ class Situation:
             self.touched.append(table)
 
     def _note_end(self, table: KnownTable, event: UpdateFinished, now: float) -> None:
-        """What the end of an update means beyond that its data is loaded."""
+        """What the end of an update means where more hangs on it than that its data is loaded."""
         streams = table.spec.update_stream
         before, after = table.condition.freshness, event.freshness
         # An update stream's updates take what has waited so long, wherever its time stamps are.
@@ -165,9 +198,14 @@ class Situation:
         is_typical = not (table.pending.rebuild_taken or table.condition.disturbed)
         if table.estimate.learns and gained is not None and is_typical:
             table.estimate.learn(gained, event.seconds)
-            if self.dispatcher.is_outdated(table):
+            misfits = self.adaptation is not None and self.adaptation.is_outdated(table)
+            if self.dispatcher.is_outdated(table) or misfits:
                 self._share_out()
-        table.succeeded()
+            elif self._slack is not None:
+                self._slack.limit(table)
+        table.succeeded(event.freshness, event.safe, revised=event.revised)
+        if table.condition.status is TableStatus.LEAVING:
+            self._forget(table)
         # Something may be wanted that did not arrive: a rebuild, or to follow a source.
         self.touched.append(table)
         for dependent in table.dependents:
@@ -181,8 +219,14 @@ class Situation:
     def _fail(self, event: UpdateFailed, now: float) -> Command | None:
         table = self.tables[event.table]
         self.dispatcher.give_back(table)
+        table.condition.served_at = now
         table.failed(counts=not event.blameless)
+        if self.adaptation is not None:
+            self.adaptation.failed(table)
         self.touched.append(table)
+        if table.condition.status is TableStatus.LEAVING:
+            self._forget(table)
+            return None
         if event.blameless:
             return None
         wait = None if event.hopeless else self._retry.wait_after(table.condition.failures)
@@ -191,7 +235,7 @@ class Situation:
             return GiveUp(event.table, event.reason)
         table.change(table.condition.status, now + wait)
         self.retrying[event.table] = None
-        return WakeAt(now + wait)
+        return self._ask_for(now + wait)
 
     def _hold(self, _event: SurroundingsFailed, _now: float) -> None:
         self.held = True
@@ -202,13 +246,24 @@ class Situation:
         self.held = False
         self.dispatcher.stir()
 
-    def _wake(self, _event: TimerFired, now: float) -> None:
+    def _wake(self, _event: TimerFired, now: float) -> Command | None:
         for name in list(self.retrying):
             retry_at = self.tables[name].condition.retry_at
             if retry_at is not None and retry_at <= now:
                 self._stop_waiting(name)
         if self.adaptation is not None:
-            self.adaptation.woken()
+            self.adaptation.woken(now)
+        if not self._asked:
+            return None
+        if self._asked[0] > now:
+            # The timer is early, or the clock was set back: what was asked for is still to come, and there is no other.
+            return WakeAt(self._asked[0])
+        heappop(self._asked)
+        return None
+
+    def _ask_for(self, moment: float) -> WakeAt:
+        heappush(self._asked, moment)
+        return WakeAt(moment)
 
     def _pause(self, event: TablePaused, _now: float) -> None:
         self._set_status(self.tables[event.table], TableStatus.PAUSED)
@@ -230,14 +285,26 @@ class Situation:
         self.touched.append(table)
 
     def _set_status(self, table: KnownTable, status: TableStatus) -> None:
-        """A table that takes part no longer leaves its share of the tracks to the others, and gets one when it does."""
+        """A table that takes part no longer leaves its share of the tracks to the others, and gets one when it does.
+
+        What it passes on to its sources goes and comes with that.
+        """
         moved = status is not table.condition.status
         table.change(status, table.condition.retry_at)
         self.touched.append(table)
         if moved:
+            if table.sources:
+                self.touched += inherit(list(self.tables.values()), self._inheritance)
             self._share_out()
+
+    def _forget(self, table: KnownTable) -> None:
+        """The last update has ended of a table that is declared no longer."""
+        del self.tables[table.name]
+        table.estimate.withdraw()
 
     def _share_out(self) -> None:
         self.dispatcher.share_out()
+        if self._slack is not None:
+            self._slack.share_out()
         if self.adaptation is not None:
             self.adaptation.plan()

@@ -4,15 +4,26 @@ The scheduler and the queues are those that the warehouse runs; what is simulate
 No table on disk and no Spark has a part in it. What is in store for a project of the user's is told by `planning`.
 """
 
-from freshtide.simulation.engine import CompletedUpdate, Simulation, without_contention
+from freshtide.simulation.engine import Simulation, without_contention
 from freshtide.simulation.flowtimes import Flow
 from freshtide.simulation.results import Result, WarehouseFlow, relative_lateness
 from freshtide.simulation.search import least_weighted_staleness
 from freshtide.simulation.staleness import Staleness
-from freshtide.simulation.workload import Lateness, Pattern, SimulatedTable, Slowdown, Stream, Workload
+from freshtide.simulation.tables import CompletedUpdate
+from freshtide.simulation.workload import (
+    Failures,
+    Lateness,
+    Pattern,
+    SimulatedTable,
+    Slowdown,
+    Standing,
+    Stream,
+    Workload,
+)
 
 __all__ = [
     "CompletedUpdate",
+    "Failures",
     "Flow",
     "Lateness",
     "Pattern",
@@ -21,6 +32,7 @@ __all__ = [
     "Simulation",
     "Slowdown",
     "Staleness",
+    "Standing",
     "Stream",
     "WarehouseFlow",
     "Workload",

@@ -5,79 +5,71 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from heapq import heappop, heappush
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Final
 
-from freshtide.core.commands import StartUpdate, WakeAt
+from freshtide.core.commands import GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import GivenCost
-from freshtide.core.events import DataArrived, Event, TimerFired, UpdateFinished
-from freshtide.scheduling import GlobalAllocation, Policy, ScheduledTable, Scheduler
+from freshtide.core.events import DataArrived, Event, TableResumed, TimerFired, UpdateFailed
+from freshtide.scheduling import GlobalAllocation, Policy, RetryPolicy, ScheduledTable, Scheduler
 from freshtide.simulation.results import Result
-from freshtide.simulation.staleness import StalenessRecord
+from freshtide.simulation.tables import CompletedUpdate, RunningTable, running_table
 from freshtide.simulation.timeline import timeline
-from freshtide.simulation.workload import SimulatedTable, Workload
+from freshtide.simulation.workload import SimulatedTable, Standing, Workload, fresh_at_first
 
 # So many updates of a table are written down before they are put away.
 _WRITTEN: Final = 100
 
 
 @dataclass(slots=True)
-class CompletedUpdate:
-    """One line of a trace."""
+class _Stop:
+    """The warehouse stands still until then."""
 
-    table: str
-    track: int
-    start: float
-    end: float
-    before: float
-    upto: float
+    until: float
 
 
-@dataclass(slots=True)
-class _Running:
-    """A table in the simulated world: how fresh it really is, and what its next update takes."""
+_Rare = UpdateFailed | TableResumed | _Stop
+_Ahead = list[tuple[float, int, RunningTable | None]]
+"""What is to come, by its moment and a number: ends of updates with their table.
 
-    alpha: float
-    beta: float
-    draw: Callable[[], float]
-    lateness: float
-    record: StalenessRecord
-    moments: list[float]
-    freshnesses: list[float]
-    """The last ones of the record."""
-    arrival: DataArrived
-    """Of the last file that was told alone. The scheduler keeps no events: it is written anew for the next one."""
-    ending: UpdateFinished
-    """Of the running update, and then of the next."""
-    freshness: float = 0.0
-    started_at: float = 0.0
-    upto: float = 0.0
-
-    def completed(self, now: float) -> CompletedUpdate:
-        ending = self.ending
-        return CompletedUpdate(ending.table, ending.track, self.started_at, now, self.freshness, self.upto)
+Without one these are moments at which the scheduler wants to be woken, or what happens rarely, by its number."""
 
 
 class Simulation:
     """One run of a workload under a policy."""
 
-    def __init__(self, workload: Workload, policy: Policy, *, tracks: int, checking: bool = False) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        policy: Policy,
+        *,
+        tracks: int,
+        retry: RetryPolicy | None = None,
+        checking: bool = False,
+    ) -> None:
         """`checking` has the scheduler assert what always holds after each call, which takes many times as long."""
         self._workload = workload
+        self._policy = policy
         self._tracks = tracks
+        self._retry = retry
         self._checking = checking
         # What arrives while every track is busy can change nothing yet, except the mode of a table.
         self._deaf_when_busy = policy.adaptive is None
-        self._tables = {table.name: _running(table, workload.seed) for table in workload.tables}
-        self.scheduler = Scheduler(
-            [_scheduled(table, workload) for table in workload.tables],
-            tracks=tracks,
-            policy=policy,
-            uniform=random.Random(f"{workload.seed}/{policy.seed}").random,
-            reach=workload.reach,
-            explaining=False,
-        )
+        first = fresh_at_first(workload.tables)
+        self._is_drawn = any(table.factors for table in workload.tables)
+        self._tables = {
+            table.name: running_table(
+                table,
+                workload.seed,
+                first[table.name],
+                variability=workload.variability if self._is_drawn else None,
+            )
+            for table in workload.tables
+        }
+        # One and the same for all schedulers of a run: a restart does not repeat what was drawn before.
+        self._uniform = random.Random(f"{workload.seed}/{policy.seed}").random
+        self.scheduler = self._begun([_scheduled(table, workload) for table in workload.tables])
 
     def run(  # noqa: PLR0912, PLR0915 - one loop, taken apart it is half as fast
         self,
@@ -89,8 +81,7 @@ class Simulation:
         """Until the horizon, or until so many arrivals and completions have been handled."""
         tables, slowdown = self._tables, self._workload.slowdown
         scheduler, push, pop, checking = self.scheduler, heappush, heappop, self._checking
-        spread = 2.0 * self._workload.variability
-        lowest = 1.0 - self._workload.variability
+        spread, lowest = self._spread()
         factor, steady_until = 1.0, math.inf if slowdown is None else -math.inf
         arrivals = timeline(
             [(table, tables[table.name]) for table in self._workload.tables],
@@ -98,18 +89,22 @@ class Simulation:
             horizon=horizon,
         )
         comes_at, timestamp, comer = next(arrivals)
-        # Ends of updates and, without a table, moments at which the scheduler wants to be woken. One never comes, so
-        # that there is always a next.
-        ahead: list[tuple[float, int, _Running | None]] = [(math.inf, 0, None)]
-        ends_at = math.inf
+        happened = self._at_first()
+        # Stops have numbers below all others. One moment never comes, so that there is always a next.
+        stops = self._workload.stops
+        rarely: dict[int, _Rare] = {-at - 1: _Stop(until) for at, (_, until) in enumerate(stops)}
+        ahead: _Ahead = [(start, -at - 1, None) for at, (start, _) in enumerate(stops)]
+        ahead += [(math.inf, 0, None), *([(0.0, 0, None)] if happened else [])]
+        heapify(ahead)
+        ends_at = ahead[0][0]
         sequence = 0
+        unlucky = any(table.failures is not None for table in tables.values())
         busy = [0.0] * self._tracks
         # A limit that is never reached: comparing with infinity takes longer.
-        handled, limit = 0, -1 if math.isinf(events) else max(0, math.ceil(events))
+        handled, limit = 0, 2**60 if math.isinf(events) else max(0, math.ceil(events))
         now = 0.0
-        happened: list[Event] = []
         running, full = 0, self._tracks if self._deaf_when_busy else -1
-        while handled != limit:
+        while handled < limit:
             if comes_at <= ends_at:
                 if comer is None:
                     break
@@ -127,10 +122,31 @@ class Simulation:
                 if running == full or comes_at <= now or ends_at <= now:
                     continue
             else:
-                now, _, table = pop(ahead)
+                now, number, table = pop(ahead)
                 ends_at = ahead[0][0]
                 if table is None:
-                    happened.append(TimerFired())
+                    rare = rarely.pop(number, None)
+                    if rare is None:
+                        happened.append(TimerFired())
+                    elif isinstance(rare, _Stop):
+                        scheduler.apply(happened, now)
+                        self._note_lost(ahead, rarely, busy, now)
+                        happened, running, now = self._pending(), 0, rare.until
+                        self._wait_for(ahead, rarely, now)
+                        while comes_at <= now and comer is not None:
+                            handled += 1
+                            happened.append(DataArrived(comer.arrival.table, timestamp))
+                            comes_at, timestamp, comer = next(arrivals)
+                        if comes_at <= now:
+                            break
+                        ends_at = ahead[0][0]
+                        scheduler = self.scheduler = self._begun([self.scheduler.as_it_stands(name) for name in tables])
+                    else:
+                        happened.append(rare)
+                        if type(rare) is UpdateFailed:
+                            handled += 1
+                            running -= 1
+                            tables[rare.table].failed += 1
                 else:
                     handled += 1
                     running -= 1
@@ -161,19 +177,26 @@ class Simulation:
                     ending.freshness, ending.safe = upto, upto - table.lateness
                     table.started_at, table.upto = now, upto
                     running += 1
-                    push(ahead, (now + seconds, sequence, table))
-                else:
-                    assert type(command) is WakeAt, "without failures there is nothing else to do"
+                    if unlucky and table.fails(now, now + seconds):
+                        rarely[sequence] = UpdateFailed(command.table, track, "as the workload has it")
+                        push(ahead, (now + seconds, sequence, None))
+                    else:
+                        push(ahead, (now + seconds, sequence, table))
+                elif type(command) is WakeAt:
                     push(ahead, (command.time, sequence, None))
+                else:
+                    assert type(command) is GiveUp, "there are no other commands"
+                    failures = tables[command.table].failures
+                    if failures is not None and failures.resumed_after is not None:
+                        rarely[sequence] = TableResumed(command.table)
+                        push(ahead, (now + failures.resumed_after, sequence, None))
                 ends_at = ahead[0][0]
             if checking:
                 scheduler.check()
             happened.clear()
         end = now if math.isinf(horizon) else horizon
-        for moment, _, table in ahead:
-            # What is still running has kept its track busy up to the end only.
-            if table is not None:
-                busy[table.ending.track] -= moment - end
+        # What is still running has kept its track busy up to the end only.
+        self._note_lost(ahead, rarely, busy, end)
         return Result(
             staleness={name: table.record.closed(end) for name, table in tables.items()},
             tables=self._workload.tables,
@@ -181,53 +204,106 @@ class Simulation:
             end=end,
             events=handled,
             seed=self._workload.seed,
+            failures={name: table.failed for name, table in tables.items()},
         )
 
+    def _begun(self, tables: list[ScheduledTable]) -> Scheduler:
+        return Scheduler(
+            tables,
+            tracks=self._tracks,
+            policy=self._policy,
+            uniform=self._uniform,
+            retry=self._retry,
+            reach=self._workload.reach,
+            explaining=False,
+        )
 
-def without_contention(workload: Workload, policy: Policy) -> Simulation:
-    """The same run with every update starting when it is released: a track for every table."""
-    return Simulation(workload, replace(policy, allocation=GlobalAllocation()), tracks=len(workload.tables))
+    def _spread(self) -> tuple[float, float]:
+        """What a number that was drawn for an update is multiplied with and added to, to give the update's factor."""
+        variability = self._workload.variability
+        return (1.0, 0.0) if self._is_drawn else (2.0 * variability, 1.0 - variability)
+
+    def _at_first(self) -> list[Event]:
+        """What a scheduler is told that begins with tables as they stand. Nothing if all are as if they were new."""
+        tables = self._workload.tables
+        found: list[Event] = [
+            DataArrived(table.name, stamp) for table in tables for stamp in sorted(set(table.standing.pending))
+        ]
+        # Views can be behind without it.
+        is_new = all(table.standing == Standing() for table in tables)
+        return found or ([] if is_new else [TimerFired()])
+
+    def _pending(self) -> list[Event]:
+        """What a catalog remembers to have come and not been loaded."""
+        return [
+            DataArrived(table.name, stamp)
+            for table in self._workload.tables
+            if table.stream is not None
+            for stamp in self.scheduler.pending(table.name)
+        ]
+
+    def _note_lost(self, ahead: _Ahead, rarely: dict[int, _Rare], busy: list[float], now: float) -> None:
+        """Updates that are still running have kept their tracks busy up to now, and end no more."""
+        for moment, number, table in ahead:
+            rare = rarely.get(number)
+            if table is not None:
+                busy[table.ending.track] -= moment - now
+            elif type(rare) is UpdateFailed:
+                busy[rare.track] -= moment - now
+
+    def _wait_for(self, ahead: _Ahead, rarely: dict[int, _Rare], until: float) -> None:
+        """After a stop, only what does not depend on the warehouse is still to come, and not before it is back."""
+        kept: _Ahead = [(math.inf, 0, None)]
+        for moment, number, _ in ahead:
+            rare = rarely.get(number)
+            if type(rare) is UpdateFailed:
+                del rarely[number]
+            elif rare is not None:
+                kept.append((max(moment, until), number, None))
+        ahead[:] = kept
+        heapify(ahead)
 
 
-def _running(table: SimulatedTable, seed: int) -> _Running:
-    # Each table draws from its own numbers: its n-th update takes as long under any policy.
-    record = StalenessRecord()
-    late = table.stream.late if table.stream is not None else None
-    return _Running(
-        alpha=table.alpha,
-        beta=table.beta,
-        draw=random.Random(f"{seed}/{table.name}").random,
-        lateness=0.0 if late is None else late.by,
-        record=record,
-        moments=record.moments,
-        freshnesses=record.freshnesses,
-        arrival=DataArrived(table.name, 0.0),
-        ending=UpdateFinished(table.name, -1, 0.0, 0.0, 0.0),
-    )
+def without_contention(
+    workload: Workload, *, chopping: float | None = 3.0, retry: RetryPolicy | None = None
+) -> Simulation:
+    """The same run with every update starting when it is released: a track for every table.
+
+    Whoever compares policies compares all of them with this one: nobody waits, so that no ordering counts.
+    """
+    policy = Policy(ordering="max-benefit", allocation=GlobalAllocation(), chopping=chopping)
+    return Simulation(workload, policy, tracks=len(workload.tables), retry=retry)
 
 
 def _scheduled(table: SimulatedTable, workload: Workload) -> ScheduledTable:
-    alpha, beta = workload.planned_costs.get(table.name, (table.alpha, table.beta))
     stream = table.stream
     expected_at = None
-    phase = jitter = held_back = 0.0
+    phase = jitter = age = held_back = spread = 0.0
     if stream is not None:
         expected_at = stream.phase if stream.phase > 0 and stream.arrivals is None else stream.period
         held_back = stream.late.by if stream.late is not None else 0.0
         jitter = stream.jitter + held_back
         phase = expected_at + jitter
+        # Unless it is said how old they are, files are stamped when they are due: a period each, as long as none
+        # overtakes another.
+        age = jitter if stream.timestamp_jitter is None else stream.timestamp_jitter + held_back
+        spread = 0.0 if stream.timestamp_jitter is None and jitter <= stream.period else jitter + age
     return ScheduledTable(
         name=table.name,
         sources=table.sources,
         priority=table.priority,
         period=workload.periods[table.name],
-        cost=GivenCost(alpha, beta, workload.variability),
-        freshness=0.0,
-        safe=0.0,
+        target=table.target_lag,
+        cost=table.believed or GivenCost(table.alpha, table.beta, workload.variability),
+        freshness=table.standing.freshness,
+        safe=table.standing.safe,
+        paused=table.standing.paused,
+        failed=table.standing.failed,
         # A file is stamped when it is due and comes within the jitter after that.
         phase=phase,
         arrival_jitter=jitter,
-        timestamp_jitter=jitter,
+        timestamp_jitter=age,
+        stamp_spread=spread,
         held_back=held_back,
         expected_at=expected_at,
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from freshtide.simulation.staleness import Staleness
 from freshtide.simulation.streams import Arrival, files_until
-from freshtide.simulation.workload import SimulatedTable
+from freshtide.simulation.workload import SimulatedTable, fresh_at_first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,20 @@ def flows(
 ) -> dict[str, Flow]:
     """The flow of each table of a run that lasted until `end`."""
     by_name = {table.name: table for table in tables}
-    arrived = {table.name: files_until(table, seed, end) for table in tables if table.stream is not None}
+    first = fresh_at_first(tables)
+    arrived = {
+        table.name: [*((0.0, stamp) for stamp in sorted(table.standing.pending)), *files_until(table, seed, end)]
+        for table in tables
+        if table.stream is not None
+    }
     found = {}
     for table in tables:
-        stamps = _stamps(_bases(table, by_name), arrived)
+        begin = first[table.name]
+        stamps = _stamps({base: first[base] for base in _bases(table, by_name)}, arrived, begin)
         curve = staleness[table.name]
-        found[table.name] = Flow(stretch=_stretch(stamps, curve), low=_low(stamps), penalty=_penalty(curve))
+        found[table.name] = Flow(
+            stretch=_stretch(stamps, curve, begin), low=_low(stamps, begin), penalty=_penalty(curve, begin)
+        )
     return found
 
 
@@ -60,20 +68,21 @@ def _bases(table: SimulatedTable, by_name: Mapping[str, SimulatedTable]) -> list
     return list(found)
 
 
-def _stamps(bases: Sequence[str], arrived: Mapping[str, Sequence[Arrival]]) -> list[float]:
-    """The ends of a table's updates, ascending.
+def _stamps(bases: Mapping[str, float], arrived: Mapping[str, Sequence[Arrival]], begin: float) -> list[float]:
+    """The ends of a table's updates, ascending, given how fresh its base tables and it are at first.
 
     A view could at best be as fresh as the least fresh of its base tables: each movement of that ideal trailing edge
     is an update of the view.
     """
     if len(bases) == 1:
-        return sorted({stamp for _, stamp in arrived[bases[0]] if stamp > 0.0})
-    newest = dict.fromkeys(bases, 0.0)
+        (base,) = bases
+        return sorted({stamp for _, stamp in arrived[base] if stamp > begin})
+    newest = dict(bases)
     edges: list[float] = []
     for _, base, stamp in heapq.merge(*(_labelled(base, arrived[base]) for base in bases)):
         newest[base] = max(newest[base], stamp)
         edge = min(newest.values())
-        if edge > (edges[-1] if edges else 0.0):
+        if edge > (edges[-1] if edges else begin):
             edges.append(edge)
     return edges
 
@@ -82,13 +91,13 @@ def _labelled(base: str, files: Sequence[Arrival]) -> Iterator[tuple[float, str,
     return ((moment, base, stamp) for moment, stamp in files)
 
 
-def _low(stamps: Sequence[float]) -> float:
-    return sum((end - start) ** 2 for start, end in itertools.pairwise([0.0, *stamps]))
+def _low(stamps: Sequence[float], begin: float) -> float:
+    return sum((end - start) ** 2 for start, end in itertools.pairwise([begin, *stamps]))
 
 
-def _stretch(stamps: Sequence[float], curve: Staleness) -> float | None:
+def _stretch(stamps: Sequence[float], curve: Staleness, begin: float) -> float | None:
     largest: float | None = None
-    intervals = itertools.pairwise([0.0, *stamps])
+    intervals = itertools.pairwise([begin, *stamps])
     interval = next(intervals, None)
     for moment, freshness in zip(curve.moments, curve.freshnesses, strict=True):
         while interval is not None and interval[1] <= freshness:
@@ -99,9 +108,9 @@ def _stretch(stamps: Sequence[float], curve: Staleness) -> float | None:
     return largest
 
 
-def _penalty(curve: Staleness) -> float:
+def _penalty(curve: Staleness, begin: float) -> float:
     """A batch begins where the table's freshness was before, so that it flowed for as long as the table was stale."""
-    total, before = 0.0, 0.0
+    total, before = 0.0, begin
     for moment, freshness in zip(curve.moments, curve.freshnesses, strict=True):
         if freshness > before:
             total += (moment - before) ** 2

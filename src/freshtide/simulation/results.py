@@ -22,6 +22,8 @@ class Result:
     end: float
     events: int
     seed: int
+    failures: Mapping[str, int]
+    """How many updates of each table failed."""
 
     @property
     def weighted_staleness(self) -> float:
@@ -40,6 +42,7 @@ class Result:
     def as_json(self, *, uncontended: Result) -> dict[str, Any]:
         """For machines; `uncontended` is the same run without contention."""
         flow = self.flow()
+        failures = {name: self.failures[table.name] for table in self.tables for name, _ in table.shown_as}
         return {
             "seed": self.seed,
             "events": self.events,
@@ -58,6 +61,7 @@ class Result:
                     "max": curve.maximum,
                     "final": curve.final,
                     "updates": curve.updates,
+                    "failures": failures[name],
                     "stretch": flow.tables[name].stretch,
                 }
                 for name, curve in self.by_table().items()

@@ -10,11 +10,13 @@ from operator import sub
 
 
 class StalenessRecord:
-    """When a table's freshness moved, and where to. It starts with freshness 0 at time 0."""
+    """When a table's freshness moved, and where to, from time 0 on."""
 
-    __slots__ = ("_freshnesses", "_moments", "freshnesses", "moments")
+    __slots__ = ("_first", "_freshnesses", "_moments", "freshnesses", "moments")
 
-    def __init__(self) -> None:
+    def __init__(self, freshness: float = 0.0) -> None:
+        """It starts with this freshness."""
+        self._first = freshness
         self.moments: list[float] = []
         """When the last updates ended: those that have not been put away."""
         self.freshnesses: list[float] = []
@@ -32,7 +34,7 @@ class StalenessRecord:
         """What the table's staleness was up to now."""
         self.put_away()
         moments, freshnesses = self._moments[:], self._freshnesses[:]
-        since, freshness = [0.0, *moments], [0.0, *freshnesses]
+        since, freshness = [0.0, *moments], [self._first, *freshnesses]
         return Staleness(
             starts=_packed(list(map(sub, since, freshness))),
             ends=_packed(list(map(sub, [*moments, now], freshness))),

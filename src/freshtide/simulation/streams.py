@@ -51,12 +51,13 @@ def _disturbed(stream: Stream, rng: random.Random) -> Iterator[tuple[float, Arri
     """Each file with the earliest moment at which a later one could arrive."""
     for due in _due(stream):
         moment = due + rng.uniform(0.0, stream.jitter)
+        stamp = due if stream.timestamp_jitter is None else moment - rng.uniform(0.0, stream.timestamp_jitter)
         if stream.late is not None and rng.random() < stream.late.share:
             moment += rng.uniform(0.0, stream.late.by)
         for start, end in stream.outages:
             if start <= moment < end:
                 moment = end
-        yield due, (moment, due)
+        yield due, (moment, stamp)
 
 
 def _in_order(files: Iterator[tuple[float, Arrival]]) -> Iterator[Arrival]:

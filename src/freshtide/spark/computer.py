@@ -58,11 +58,20 @@ class SparkComputer:
         make_queue: QueueMaker,
         spool: Path,
         watch: WatchFiles,
+        beside: SparkComputer | None = None,
     ) -> None:
+        """`beside` is one for an earlier version of the same project, whose tables with an update key this one has too:
+        what waits for them in memory, and what is known of their keys, is common to both.
+        """
         self._watch = watch
         self._listeners = listeners
-        self._latest = LatestTables(graph, store)
-        self.streams = LatestStreams(
+        if beside is None:
+            self._latest: LatestTables = LatestTables(graph, store)
+            self.health: SparkHealth = SparkHealth(tracks)
+        else:
+            self._latest, self.health = beside._latest, beside.health
+            self._latest.follow(graph)
+        self.streams: LatestStreams = LatestStreams(
             graph,
             feeds,
             store=store,
@@ -74,9 +83,9 @@ class SparkComputer:
             make_queue=make_queue,
             spool=spool,
             watch=watch,
+            beside=None if beside is None else beside.streams,
         )
         self._tracks = tracks
-        self.health = SparkHealth(tracks)
         self._feeds = feeds
         self._graph = graph
         self._cuts = Cuts(graph)

@@ -10,6 +10,7 @@ update computes, and nothing needs Spark.
 from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.changes import Change
 from freshtide.storage.compaction import compact
+from freshtide.storage.encoding import Footer, Parquet, RowEncoding
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
 from freshtide.storage.history import History
 from freshtide.storage.jointcommits import Commit, FilesCommit, FolderCommit, TableCommit
@@ -38,13 +39,16 @@ __all__ = [
     "DiskError",
     "FilesCommit",
     "FolderCommit",
+    "Footer",
     "ForeignCommitError",
     "History",
     "LatestTable",
     "LoadedArrival",
     "Merge",
     "OpenLog",
+    "Parquet",
     "Prepared",
+    "RowEncoding",
     "Snapshot",
     "StorageError",
     "Store",

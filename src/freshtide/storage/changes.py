@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 from deltalake import Schema
@@ -34,11 +35,19 @@ class Change:
         return current.files if self.replace_all else self.remove
 
 
-def schema_after(table: str, current: Snapshot | None, change: Change) -> Schema:
+class Columns(NamedTuple):
+    """The columns of a table."""
+
+    arrow: pa.Schema
+    spark: str
+    """In Spark's JSON form."""
+
+
+def columns_after(table: str, current: Snapshot | None, change: Change) -> Columns:
     """The columns of a table after a change: those that it had, and those that are new."""
     wanted = nullable(change.schema)
     if current is None or change.replace_all:
-        return Schema.from_arrow(wanted)
+        return _as_delta_has_them(wanted)
     _require_same_partitions(table, current, change)
     known = {field.name: field for field in current.schema}
     for field in wanted:
@@ -49,7 +58,14 @@ def schema_after(table: str, current: Snapshot | None, change: Change) -> Schema
                 way_out=f"Run `freshtide backfill {table}` to rebuild the table with the new type.",
             )
     added = [field for field in wanted if field.name not in known]
-    return Schema.from_arrow(pa.schema([*current.schema, *added]))
+    if not added:
+        return Columns(current.schema, current.spark_schema)
+    return _as_delta_has_them(pa.schema([*current.schema, *added]))
+
+
+def _as_delta_has_them(schema: pa.Schema) -> Columns:
+    found = Schema.from_arrow(schema)
+    return Columns(pa.schema(found), found.to_json())
 
 
 def _require_same_partitions(table: str, current: Snapshot, change: Change) -> None:

@@ -24,7 +24,11 @@ from freshtide.world import Disk, make_folder, names_in
 _APPLICATION = "freshtide"
 # How the names of entries begin that are not in the log yet, or never will be.
 _UNPUBLISHED = ".entry-"
+# Where first entries of logs are before they are published, by who may write them.
+_BEGINNINGS = ".beginnings"
 _ENGINE = "Freshtide"
+# Not as ASCII: what UTF-8 cannot say, such as half a character, must not get into a log that others parse.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +48,7 @@ class Entry:
     changes_rows: bool = True
 
     def content(self) -> bytes:
-        # Not as ASCII: what UTF-8 cannot say, such as half a character, must not get into a log that others parse.
-        lines = (json.dumps(action, ensure_ascii=False, separators=(",", ":")) for action in self._actions())
-        return "".join(f"{line}\n" for line in lines).encode()
+        return "".join([f"{_encode(action)}\n" for action in self._actions()]).encode()
 
     def _actions(self) -> Iterator[Mapping[str, Any]]:
         at_ms = round(self.at * 1_000)
@@ -81,17 +83,47 @@ class Entry:
 def publish(disk: Disk, folder: Path, version: int, entry: Entry) -> None:
     """Make an entry a version of a log, whole and for good; FileExistsError: another one is that version."""
     target = commit_path(folder, version)
+    beside = target.parent
     if version == 0:
         _begin_log(disk, folder)
-    hidden = target.with_name(f"{_UNPUBLISHED}{target.stem}-{uuid.uuid4().hex}")
+        beside = _beginning(folder, entry.writer.epoch)
+    hidden = beside / f"{_UNPUBLISHED}{target.stem}-{uuid.uuid4().hex}"
     try:
         disk.write(hidden, entry.content())
         disk.sync(hidden)
         disk.link(hidden, target)
     finally:
         disk.remove(hidden, missing_ok=True)
+    if version == 0:
+        disk.remove_tree(beside)
     reach("log-entry")
     disk.sync(target.parent)
+
+
+def prepare_beginning(disk: Disk, folder: Path, epoch: int) -> None:
+    """Make the place where the first entry of a log is written before it is published, by the holder of one right.
+
+    A log without entries cannot be fenced by one. So a first entry waits in a folder that goes with the right to write:
+    who has taken over removes it. To be called before the right is asked for: who makes it after that, and has slept in
+    between, finds that it has lost the right.
+    """
+    make_folder(disk, _beginning(folder, epoch))
+
+
+def bar_beginnings(disk: Disk, root: Path, *, before: int) -> None:
+    """Keep whoever has an older right to write from beginning a log: what it has prepared is no more."""
+    above = root / _BEGINNINGS
+    for name in sorted(names_in(disk, above)):
+        epoch = name.partition("-")[0]
+        if not epoch.isdigit() or int(epoch) >= before:
+            continue
+        # Whoever is awake may write another entry while this one is removed; it cannot make the folder anew.
+        while disk.exists(above / name):
+            disk.remove_tree(above / name)
+
+
+def _beginning(folder: Path, epoch: int) -> Path:
+    return folder.parent / _BEGINNINGS / f"{epoch}-{folder.name}"
 
 
 def discard_unpublished(disk: Disk, folder: Path) -> None:

@@ -9,51 +9,68 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from freshtide.crashpoints import reach
+from freshtide.storage.encoding import RowEncoding
 from freshtide.storage.snapshots import DataFile
 from freshtide.storage.values import by_partition, folder_of, require_storable_times, value_of
 from freshtide.world import Disk, files_below, make_folder, sync_files
 
 
 def write_arrow(
-    disk: Disk, folder: Path, rows: pa.Table, *, number: int, partition_by: tuple[str, ...], time_column: str | None
+    disk: Disk,
+    encoding: RowEncoding,
+    folder: Path,
+    rows: pa.Table,
+    *,
+    number: int,
+    partition_by: tuple[str, ...],
+    time_column: str | None,
 ) -> list[DataFile]:
     """Write the rows, one file per partition; no rows, no file. UnstorableError for values that no table can hold."""
     require_storable_times(rows)
     written = [
-        write_part(disk, folder, part, number=number, partition_values=values, time_column=time_column)
+        put_part(
+            disk,
+            encoding,
+            folder,
+            encoding.encoded(part),
+            number=number,
+            partition_values=values,
+            time_column=time_column,
+        )
         for values, part in by_partition(rows, partition_by)
     ]
     sync_files(disk, (folder / file.path for file in written), under=folder)
     return written
 
 
-def write_part(
+def put_part(
     disk: Disk,
+    encoding: RowEncoding,
     folder: Path,
-    rows: pa.Table,
+    content: Any,
     *,
     number: int,
     partition_values: Mapping[str, str | None],
     time_column: str | None,
 ) -> DataFile:
-    """Write rows of one partition, without its partition columns, as one file."""
+    """Write the encoded rows of one partition, without its partition columns, as one file."""
     relative = folder_of(partition_values) + _file_name(number)
     path = folder / relative
     make_folder(disk, path.parent)
-    content = pa.BufferOutputStream()
-    pq.write_table(rows, content, compression="zstd")
     try:
-        disk.write(path, content.getvalue())
+        disk.write(path, content)
     except OSError:
         with suppress(OSError):
             disk.remove(path, missing_ok=True)  # What is not whole is of no use, and takes room.
         raise
-    return DataFile.describe(disk, folder, relative, partition_values=partition_values, time_column=time_column)
+    return DataFile.describe(
+        disk, encoding, folder, relative, partition_values=partition_values, time_column=time_column
+    )
 
 
 def staging_root(folder: Path) -> Path:
@@ -67,7 +84,14 @@ def staging_folder(folder: Path, number: int) -> Path:
 
 
 def adopt_staged(
-    disk: Disk, folder: Path, staging: Path, *, number: int, partition_by: tuple[str, ...], time_column: str | None
+    disk: Disk,
+    encoding: RowEncoding,
+    folder: Path,
+    staging: Path,
+    *,
+    number: int,
+    partition_by: tuple[str, ...],
+    time_column: str | None,
 ) -> list[DataFile]:
     """Move the Parquet files that Spark wrote to their place under the table's folder."""
     reach("staged")
@@ -79,7 +103,7 @@ def adopt_staged(
         target = folder / relative
         make_folder(disk, target.parent)
         disk.rename(source, target)
-        file = DataFile.describe(disk, folder, relative, partition_values=values, time_column=time_column)
+        file = DataFile.describe(disk, encoding, folder, relative, partition_values=values, time_column=time_column)
         if file.rows:
             adopted.append(file)
         else:

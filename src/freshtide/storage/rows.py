@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from freshtide.storage.snapshots import DataFile, Snapshot
 
@@ -22,7 +21,7 @@ def stored_rows(snapshot: Snapshot, files: tuple[DataFile, ...], *, columns: Seq
 
 def _read(snapshot: Snapshot, file: DataFile, columns: Sequence[str] | None) -> pa.Table:
     with snapshot.disk.open(snapshot.folder / file.path) as stream:
-        return pq.ParquetFile(stream).read(columns=columns)
+        return snapshot.encoding.rows(stream, columns)
 
 
 def aligned(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from freshtide.storage.declarations import Declaration
+from freshtide.storage.encoding import RowEncoding
 from freshtide.storage.records import UpdateRecord
-from freshtide.storage.statistics import delta_statistics, parse_time_bound, time_bounds
+from freshtide.storage.statistics import parse_time_bound
 from freshtide.world import Disk
 
 _OURS = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
@@ -36,6 +36,7 @@ class DataFile:
     def describe(
         cls,
         disk: Disk,
+        encoding: RowEncoding,
         folder: Path,
         relative: str,
         *,
@@ -45,20 +46,19 @@ class DataFile:
         """Read the footer of a file that has just been written."""
         path = folder / relative
         with disk.open(path) as file:
-            footer, found = pq.read_metadata(file), file.look()
+            footer, found = encoding.footer(file, time_column), file.look()
+        low, high = footer.low, footer.high
         if time_column is not None and time_column in partition_values:
             low = high = parse_time_bound(partition_values[time_column], upper=False)
-        else:
-            low, high = time_bounds(footer, time_column)
         return cls(
             path=relative,
             size=found.st_size,
-            rows=footer.num_rows,
+            rows=footer.rows,
             partition_values=partition_values,
             modified_ms=found.st_mtime_ns // 1_000_000,
             low=low,
             high=high,
-            stats=delta_statistics(footer),
+            stats=footer.stats,
         )
 
     @property
@@ -79,6 +79,7 @@ class Snapshot:
     """One version of a table, with the update that it is the result of."""
 
     disk: Disk = field(repr=False, compare=False)
+    encoding: RowEncoding = field(repr=False, compare=False)
     folder: Path
     version: int
     schema: pa.Schema
@@ -117,7 +118,7 @@ class Snapshot:
 
     def rows_on_disk(self) -> int:
         """The rows that can be read, as the files that are there say themselves."""
-        return sum(_rows(self.disk, path) for path in self.paths(self.files) if self.disk.exists(path))
+        return sum(_rows(self.disk, self.encoding, path) for path in self.paths(self.files) if self.disk.exists(path))
 
     def is_whole(self) -> bool:
         """Whether all its files are still there."""
@@ -138,9 +139,9 @@ def _size(disk: Disk, path: Path) -> int | None:
         return None
 
 
-def _rows(disk: Disk, path: str) -> int:
+def _rows(disk: Disk, encoding: RowEncoding, path: str) -> int:
     try:
         with disk.open(path) as file:
-            return int(pq.read_metadata(file).num_rows)
+            return encoding.row_count(file)
     except pa.ArrowInvalid:
         return 0  # It is there and is none.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,9 +19,10 @@ from freshtide.core.errors import LeaseLostError
 from freshtide.crashpoints import reach
 from freshtide.storage import deltalog, parquet
 from freshtide.storage.authority import Authority, Unrestricted
-from freshtide.storage.changes import Change, schema_after
+from freshtide.storage.changes import Change, columns_after
 from freshtide.storage.deltars import DeltaRs
-from freshtide.storage.entries import discard_unpublished, publish
+from freshtide.storage.encoding import Parquet, RowEncoding
+from freshtide.storage.entries import discard_unpublished, prepare_beginning, publish
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError
 from freshtide.storage.history import History
 from freshtide.storage.housekeeping import prune_log, sweep, write_checkpoint
@@ -48,9 +50,11 @@ class StoredTable:
         time_column: str | None,
         disk: Disk | None = None,
         logs: DeltaLogs | None = None,
+        encoding: RowEncoding | None = None,
     ) -> None:
         self.disk = disk or OsDisk()
         self.logs = logs or DeltaRs()
+        self.encoding = encoding or Parquet()
         self.folder = folder
         self.name = folder.name
         self.time_column = time_column
@@ -147,17 +151,28 @@ class StoredTable:
         return next((snapshot for snapshot in reversed(self._recent) if snapshot.freshness == freshness), None)
 
     def write(self, rows: pa.Table, *, number: int, partition_by: tuple[str, ...] = ()) -> list[DataFile]:
-        """Write rows as Parquet, ready to be committed."""
+        """Write rows, ready to be committed."""
         return parquet.write_arrow(
-            self.disk, self.folder, rows, number=number, partition_by=partition_by, time_column=self.time_column
+            self.disk,
+            self.encoding,
+            self.folder,
+            rows,
+            number=number,
+            partition_by=partition_by,
+            time_column=self.time_column,
         )
 
     def write_part(self, rows: pa.Table, *, number: int, partition_values: Mapping[str, str | None]) -> DataFile:
         """Write rows of one partition as one durable file, ready to be committed."""
-        file = parquet.write_part(
+        return self.put_part(self.encoding.encoded(rows), number=number, partition_values=partition_values)
+
+    def put_part(self, content: Any, *, number: int, partition_values: Mapping[str, str | None]) -> DataFile:
+        """The same for rows that are encoded."""
+        file = parquet.put_part(
             self.disk,
+            self.encoding,
             self.folder,
-            rows,
+            content,
             number=number,
             partition_values=partition_values,
             time_column=self.time_column,
@@ -176,12 +191,18 @@ class StoredTable:
     def adopt(self, staging: Path, *, number: int, partition_by: tuple[str, ...] = ()) -> list[DataFile]:
         """Take over the Parquet files that Spark wrote into a staging folder, ready to be committed."""
         return parquet.adopt_staged(
-            self.disk, self.folder, staging, number=number, partition_by=partition_by, time_column=self.time_column
+            self.disk,
+            self.encoding,
+            self.folder,
+            staging,
+            number=number,
+            partition_by=partition_by,
+            time_column=self.time_column,
         )
 
     def require_fitting(self, change: Change) -> None:
         """Refuse a change whose columns or partitions do not fit those of the table."""
-        schema_after(self.name, self.snapshot, change)
+        columns_after(self.name, self.snapshot, change)
 
     def commit(self, change: Change) -> Snapshot:
         """Make the change the next version, unless it is in the log already."""
@@ -189,7 +210,7 @@ class StoredTable:
         record = replace(change.record, writer=replace(change.record.writer, epoch=self.authority.epoch))
         if current is not None and current.number >= record.number:
             return self._landed_before(current, record)
-        return self._publish(updated(self.disk, self.folder, current, replace(change, record=record)))
+        return self._publish(updated(self.disk, self.encoding, self.folder, current, replace(change, record=record)))
 
     def rewrite(self, *, add: tuple[DataFile, ...], remove: tuple[DataFile, ...], at: float) -> Snapshot:
         """Replace files by others with the same rows; the table's content and number stay."""
@@ -244,8 +265,11 @@ class StoredTable:
 
     def _publish(self, transition: Transition) -> Snapshot:
         """Commit, and know for certain whether that was done: whatever goes wrong, the log is asked."""
-        self._require_right()
         entry, after = transition.entry, transition.after
+        if after.version == 0:
+            with self._blaming_disk():
+                prepare_beginning(self.disk, self.folder, entry.writer.epoch)
+        self._require_right()
         try:
             publish(self.disk, self.folder, after.version, entry)
         except BaseException as error:
@@ -265,6 +289,9 @@ class StoredTable:
         if current is not None and self._history(current).made_by(nonce, after=before):
             return current
         failed = f"{transition.what} of '{self.name}' could not be committed"
+        if isinstance(error, FileNotFoundError):
+            # Who has taken over removes what a first entry is written beside.
+            self._require_right()
         if isinstance(error, FileExistsError):
             self._require_right()
             raise ForeignCommitError(f"{failed}: another process has committed to it meanwhile.") from error
@@ -313,7 +340,12 @@ class StoredTable:
         if any(there.path == file.path for there in current.files):
             return file
         return DataFile.describe(
-            self.disk, self.folder, file.path, partition_values=file.partition_values, time_column=self.time_column
+            self.disk,
+            self.encoding,
+            self.folder,
+            file.path,
+            partition_values=file.partition_values,
+            time_column=self.time_column,
         )
 
     def _install(self, snapshot: Snapshot) -> None:
@@ -345,6 +377,7 @@ class StoredTable:
     def _snapshot_of(self, opened: OpenLog, record: UpdateRecord | None = None) -> Snapshot:
         return Snapshot(
             disk=self.disk,
+            encoding=self.encoding,
             folder=self.folder,
             version=opened.version,
             schema=opened.schema(),

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from freshtide.storage.changes import Change, schema_after
+from freshtide.storage.changes import Change, columns_after
 from freshtide.storage.declarations import Declaration
+from freshtide.storage.encoding import RowEncoding
 from freshtide.storage.entries import Entry
 from freshtide.storage.records import Writer
 from freshtide.storage.snapshots import DataFile, Snapshot
@@ -30,11 +29,11 @@ class Transition:
     after: Snapshot
 
 
-def updated(disk: Disk, folder: Path, current: Snapshot | None, change: Change) -> Transition:
+def updated(disk: Disk, encoding: RowEncoding, folder: Path, current: Snapshot | None, change: Change) -> Transition:
     """By an update; without a current version it is the first."""
     record = change.record
-    schema = schema_after(folder.name, current, change)
-    declaration = _declared(folder.name, current, change, schema.to_json())
+    columns = columns_after(folder.name, current, change)
+    declaration = _declared(folder.name, current, change, columns.spark)
     gone = change.leaves(current)
     entry = Entry(
         operation="CREATE TABLE" if current is None else "WRITE",
@@ -48,9 +47,10 @@ def updated(disk: Disk, folder: Path, current: Snapshot | None, change: Change) 
     )
     after = Snapshot(
         disk=disk,
+        encoding=encoding,
         folder=folder,
         version=0 if current is None else current.version + 1,
-        schema=pa.schema(schema),
+        schema=columns.arrow,
         declaration=declaration,
         files=_exchanged(current.files if current else (), gone, change.add),
         record=record,

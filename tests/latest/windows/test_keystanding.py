@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from freshtide.latest.tuples import StreamTuple
 from freshtide.latest.windows import WindowQueue
+from tests.examples import examples
 from tests.latest.windows.test_queue_properties import ARRIVAL, SETTINGS, Setting
 
 Steps = list[tuple[str, int] | None]
@@ -37,7 +38,7 @@ def told(queue: WindowQueue) -> Counter[str]:
     return Counter(served=found.served.total(), superseded=found.superseded.total())
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(setting=SETTINGS, steps=st.lists(st.none() | ARRIVAL, max_size=40), stops=st.sets(st.integers(0, 40)))
 def test_what_is_put_down_at_any_moment_goes_on_as_it_was(setting: Setting, steps: Steps, stops: set[int]) -> None:
     one, other = setting.queue(), setting.queue()

@@ -13,6 +13,7 @@ from freshtide.core.latest import KeyOrder, WindowSemantics
 from freshtide.latest.pages import PagePool
 from freshtide.latest.tuples import StreamTuple
 from freshtide.latest.windows import KeyState, Mark, WindowGrid, WindowQueue
+from tests.examples import examples
 from tests.latest.windows.models import PlainWindowQueue
 
 KEYS = "abc"
@@ -100,7 +101,7 @@ def check_keys(queue: WindowQueue, model: PlainWindowQueue) -> None:
 
 
 @given(SETTINGS, OPERATIONS)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_tuple_by_tuple_it_serves_what_the_model_serves_and_stores_no_more(
     setting: Setting, operations: list[tuple[str, int] | int]
 ) -> None:
@@ -134,7 +135,7 @@ def test_tuple_by_tuple_it_serves_what_the_model_serves_and_stores_no_more(
 
 
 @given(SETTINGS, OPERATIONS)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_whole_windows_are_complete_and_hold_exactly_what_came_within_them(
     setting: Setting, operations: list[tuple[str, int] | int]
 ) -> None:
@@ -165,7 +166,7 @@ def test_whole_windows_are_complete_and_hold_exactly_what_came_within_them(
 
 
 @given(SETTINGS.filter(lambda setting: setting.ticks), OPERATIONS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_in_ticks_a_buffer_holds_at_most_omega_plus_delta_minus_1_tuples(
     setting: Setting, operations: list[tuple[str, int] | int]
 ) -> None:
@@ -183,7 +184,7 @@ def test_in_ticks_a_buffer_holds_at_most_omega_plus_delta_minus_1_tuples(
 
 
 @given(SETTINGS.filter(lambda setting: setting.ticks), OPERATIONS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_if_whole_windows_are_served_that_bound_holds_for_lazy_and_eager_has_one_more(
     setting: Setting, operations: list[tuple[str, int] | int]
 ) -> None:
@@ -198,7 +199,7 @@ def test_if_whole_windows_are_served_that_bound_holds_for_lazy_and_eager_has_one
 
 
 @given(SETTINGS.filter(lambda setting: not setting.ticks and setting.semantics is WindowSemantics.LAZY), OPERATIONS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_without_ticks_a_lazy_buffer_holds_what_fits_into_a_window_and_a_slide(
     setting: Setting, operations: list[tuple[str, int] | int]
 ) -> None:
@@ -217,7 +218,7 @@ def test_without_ticks_a_lazy_buffer_holds_what_fits_into_a_window_and_a_slide(
     Setting(2, 1, False, WindowSemantics.EAGER, KeyOrder.IN_PLACE, 1, 1),
     [("b", 0), 1, ("b", 1), ("b", 3), 1, 1, ("b", 0), ("b", 0)],
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_tuple_is_served_superseded_or_there(setting: Setting, operations: list[tuple[str, int] | int]) -> None:
     queue, arrivals = setting.queue(), Arrivals(setting)
     served: set[int] = set()

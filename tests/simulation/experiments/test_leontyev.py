@@ -32,16 +32,17 @@ def recovered_at(figure: str, scheduler: str, table: str, seed: int) -> float:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("figure", ["leontyev-fig9b", "leontyev-fig9b-worst"])
+@pytest.mark.parametrize("figure", ["leontyev-fig9b", "leontyev-fig9b-worst", "leontyev-fig9b-worst-early"])
 def test_under_aus_healthy_tables_never_fall_behind_by_more_than_their_period(figure: str, seed: int) -> None:
     for table in HEALTHY:
         assert highest(curve(figure, "AUS", table, seed)) <= PERIODS[table] * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_under_prp_healthy_tables_pay_for_the_recovery_of_others(seed: int) -> None:
+def test_under_prp_all_healthy_tables_pay_for_the_recovery_of_others(seed: int) -> None:
     behind = [highest(curve("leontyev-fig9b", "PRP", table, seed)) for table in HEALTHY]
-    assert max(behind) >= 2 * PERIODS["V8"]
+    assert min(behind) >= 2 * PERIODS["V8"]
+    assert max(behind) >= 3 * PERIODS["V8"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -68,3 +69,12 @@ def test_worst_case_recovery_periods_take_much_longer(seed: int) -> None:
         for figure in ("leontyev-fig9a-worst", "leontyev-fig9a")
     )
     assert slow - OUTAGE[1] > 2 * (quick - OUTAGE[1])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_idle_tracks_end_the_recovery_with_worst_case_costs_far_earlier(seed: int) -> None:
+    early, papers = (
+        max(recovered_at(figure, "AUS", table, seed) for table in CUT)
+        for figure in ("leontyev-fig9a-worst-early", "leontyev-fig9a-worst")
+    )
+    assert early - OUTAGE[1] <= 0.5 * (papers - OUTAGE[1])

@@ -25,6 +25,7 @@ from freshtide.simulation.latest import (
     keys,
     serve,
 )
+from tests.examples import examples
 
 
 class Log:
@@ -111,7 +112,7 @@ def test_the_run_ends_where_it_is_told_to(load: float) -> None:
     assert run(events=50)[1] == 50
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.floats(0.0, 5.0)), min_size=1, max_size=40),
     st.floats(0.1, 8.0),

@@ -12,6 +12,7 @@ from bench.plain_flows import PLAIN, name_sources
 from freshtide.flows import Limits
 from freshtide.flows.archetypes import ARCHETYPES, COMBINATIONS, SELECTIVE
 from freshtide.spark.experiments import tpch_data
+from tests.examples import slow_except
 
 from .flowbench import FlowBench
 
@@ -29,7 +30,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tpch_data(SCALE, cache=tmp_path_factory.mktemp("tpch"))
 
 
-@pytest.mark.parametrize("name", ARCHETYPES)
+@pytest.mark.parametrize("name", slow_except(ARCHETYPES, "primary_flow", "butterfly"))
 def test_an_archetype_under_the_mixed_policy_gives_the_rows_of_plain_queries(
     name: str, bench: FlowBench, data: Path
 ) -> None:
@@ -46,7 +47,7 @@ def test_an_archetype_gives_the_rows_of_plain_queries_under_every_policy_with_an
     assert_as_by_hand(bench, data, name, policy, packs=packs)
 
 
-@pytest.mark.parametrize("name", COMBINATIONS)
+@pytest.mark.parametrize("name", slow_except(COMBINATIONS, "lines_tree"))
 def test_a_combination_under_the_mixed_policy_gives_the_rows_of_plain_queries(
     name: str, bench: FlowBench, data: Path
 ) -> None:

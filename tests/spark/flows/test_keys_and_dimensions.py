@@ -9,6 +9,7 @@ import pytest
 from freshtide.flows import Recordset
 from freshtide.flows.activities import Expression, SlowlyChanging, SurrogateKey
 from freshtide.spark.flows import ActivityError
+from tests.examples import slow_except
 
 from .flowbench import FlowBench, graph, node, read, write
 
@@ -19,7 +20,7 @@ _KEYS = graph(
 )
 
 
-@pytest.mark.parametrize("policy", ["round-robin", "mixed"])
+@pytest.mark.parametrize("policy", slow_except(["round-robin", "mixed"], "mixed"))
 def test_a_key_once_assigned_stays_across_packs_and_runs(bench: FlowBench, policy: str) -> None:
     bench.put("orders", {"id": [1, 2, 3, 4], "shop": ["b", "a", None, "b"]})
     bench.run(_KEYS, policy=policy, pack_rows=2)

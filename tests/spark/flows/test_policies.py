@@ -27,6 +27,7 @@ from freshtide.flows.activities import (
 )
 from freshtide.spark import SparkSession
 from freshtide.spark.flows import FlowReport
+from tests.examples import examples, slow_except
 
 from .flowbench import FlowBench, Row, graph, node, read, write
 
@@ -62,8 +63,11 @@ _COMPARED = {
 }
 
 
-@pytest.mark.parametrize("policy", _POLICIES)
-@pytest.mark.parametrize(("packs", "pack_rows", "theta"), [(1, 11, 0), (100, 1_000, 2)], ids=["tiny", "large"])
+@pytest.mark.parametrize("policy", slow_except(_POLICIES, "round-robin", "mixed"))
+@pytest.mark.parametrize(
+    ("packs", "pack_rows", "theta"),
+    [pytest.param(1, 11, 0, id="tiny"), pytest.param(100, 1_000, 2, id="large", marks=pytest.mark.slow)],
+)
 def test_a_butterfly_gives_the_rows_of_plain_queries(
     bench: FlowBench, policy: str, packs: int, pack_rows: int, theta: int
 ) -> None:
@@ -164,7 +168,7 @@ def _flows(draw: st.DrawFn) -> tuple[FlowGraph, dict[str, str]]:
 
 # A run takes seconds: to look for the smallest flow that fails would take an hour.
 @settings(
-    max_examples=4,
+    max_examples=examples(4),
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture],

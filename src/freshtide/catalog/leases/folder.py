@@ -91,7 +91,7 @@ class FolderSeat:
     def is_held(self, holder: Holder) -> bool:
         """Whether nobody has come after the holder. While the folder is away, nobody can tell, and nobody can come."""
         try:
-            return max(self._listed(), default=None) == self._held(holder)
+            return max(self._names(), default=None) == _name(holder)
         except OSError as error:
             raise StorageAwayError(self._epochs.parent, error) from error
 
@@ -122,7 +122,7 @@ class FolderSeat:
         self._disk.sync(self._unfenced.parent)
 
     def _held(self, holder: Holder) -> Path:
-        return self._epochs / f"{holder.epoch:012d}{_HELD}"
+        return self._epochs / _name(holder)
 
     def _newest(self) -> Path | None:
         return max(self._files(), default=None)
@@ -133,13 +133,16 @@ class FolderSeat:
 
     def _files(self) -> list[Path]:
         try:
-            return self._listed()
+            return [self._epochs / name for name in sorted(self._names())]
         except FileNotFoundError:
             return []
 
-    def _listed(self) -> list[Path]:
-        names = (name for name in self._disk.names(self._epochs) if name.endswith((_HELD, _RELEASED)))
-        return [self._epochs / name for name in sorted(names)]
+    def _names(self) -> list[str]:
+        return [name for name in self._disk.names(self._epochs) if name.endswith((_HELD, _RELEASED))]
+
+
+def _name(holder: Holder) -> str:
+    return f"{holder.epoch:012d}{_HELD}"
 
 
 def _holder(path: Path, text: bytes) -> Holder:

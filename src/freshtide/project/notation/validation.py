@@ -79,12 +79,26 @@ def _positive_duration(value: object) -> Any:
     return seconds
 
 
+def _priority(value: object) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) else 0.0
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf") or isinstance(value, bool):
+        raise wrong(
+            f"'{value}' is not a priority.",
+            way_out="A priority is a number above zero; with 0.01 a table counts for a hundredth of one with 1.",
+        )
+    return number
+
+
 def _future_limit(value: object) -> Any:
     return None if value in ("none", None) else understood(parse_duration, plain(value, "a duration or none"))
 
 
 Duration = Annotated[float, BeforeValidator(_duration)]
 PositiveDuration = Annotated[float, BeforeValidator(_positive_duration)]
+Priority = Annotated[float, BeforeValidator(_priority)]
 FutureLimit = Annotated[float | None, BeforeValidator(_future_limit)]
 LocalPath = Annotated[str, BeforeValidator(local_path)]
 

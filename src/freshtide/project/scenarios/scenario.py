@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from freshtide.core.errors import Origin, Problem, ProjectError
-from freshtide.project.notation.validation import Duration, PositiveDuration, Written, check
+from freshtide.project.notation.validation import Duration, PositiveDuration, Written, check, chosen
 from freshtide.project.notation.yamlfile import YamlFile, read_yaml
+from freshtide.project.scenarios.failures import overlapping_stops
+from freshtide.project.scenarios.moments import Interval
 from freshtide.project.scenarios.tables import ScenarioTables, read_tables
 from freshtide.project.settings.adaptive import not_to_be_kept, unknown_tables
 from freshtide.project.settings.schedulers import read_policy, too_few_tracks
-from freshtide.scheduling import Policy
+from freshtide.project.settings.settings import WrittenRetry
+from freshtide.scheduling import Policy, RetryPolicy
 from freshtide.simulation import Simulation, Slowdown, Workload
 
 
@@ -25,6 +28,7 @@ class Scenario:
 
     workload: Workload
     policy: Policy
+    retry: RetryPolicy
     tracks: int
     horizon: float
     target_lags: Mapping[str, float]
@@ -47,10 +51,12 @@ def scenario_of(file: YamlFile) -> Scenario:
     if isinstance(file.value, Mapping):
         policy, more = read_policy(file.value.get("scheduler"), file.origin)
         problems += more
-        tables, more = read_tables(file.value.get("tables"), file.value.get("groups"), file.origin)
+        problems += [] if written is None else overlapping_stops(written.stops, file.origin)
+        learnt = str(file.value.get("costs")).lower() == "learnt"
+        tables, more = read_tables(file.value.get("tables"), file.value.get("groups"), file.origin, learnt=learnt)
         # That the key is missing has been said already.
         problems += more if "tables" in file.value else []
-    if written is None or policy is None or tables is None:
+    if problems or written is None or policy is None or tables is None:
         raise ProjectError(sorted(problems, key=_line))
     slowdown = written.slowdown
     scenario = Scenario(
@@ -61,8 +67,12 @@ def scenario_of(file: YamlFile) -> Scenario:
             slowdown=None
             if slowdown is None
             else Slowdown(factor=slowdown.factor, normal=slowdown.normal, slow=slowdown.slow),
+            stops=tuple(sorted(written.stops)),
         ),
         policy=policy,
+        retry=RetryPolicy(
+            attempts=written.retry.attempts, backoff=written.retry.backoff, longest=written.retry.longest
+        ),
         tracks=written.tracks,
         horizon=written.horizon,
         target_lags=tables.target_lags,
@@ -90,6 +100,9 @@ def _line(problem: Problem) -> int:
     return problem.origin.line if problem.origin else 0
 
 
+_COSTS = ("given", "learnt")
+
+
 class _WrittenSlowdown(Written):
     factor: float = Field(gt=0.0)
     normal: Duration
@@ -103,6 +116,9 @@ class _WrittenScenario(Written):
     # From 1 on, updates could take no time at all, or less than none.
     variability: float = Field(default=0.0, ge=0.0, lt=1.0)
     slowdown: _WrittenSlowdown | None = None
+    costs: Annotated[str, BeforeValidator(lambda value: chosen(value, _COSTS, "where costs come from"))] = "given"
+    stops: list[Interval] = Field(default_factory=list)
+    retry: WrittenRetry = WrittenRetry()
     # Read apart: what is allowed there depends on what is written there.
     scheduler: Any = None
     tables: Any

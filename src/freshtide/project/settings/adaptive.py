@@ -34,6 +34,7 @@ def read_adaptive(
         threshold_of=threshold if isinstance(threshold, Mapping) else {},
         arbitration=written.arbitration,
         costs=written.costs,
+        early=written.early,
     )
     return adaptive_policy(settings), []
 
@@ -102,3 +103,4 @@ class _WrittenAdaptive(Written):
     costs: Annotated[
         Literal["average", "worst"], BeforeValidator(lambda value: chosen(value, _COSTS, "a kind of costs"))
     ] = "worst"
+    early: bool = True

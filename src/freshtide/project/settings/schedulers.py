@@ -1,12 +1,13 @@
 """How to schedule, as users write it (`scheduler:` in freshtide.yml and in scenarios), to a Policy.
 
-A name chooses one part and leaves the others at their defaults; keys and values choose each part apart.
+A name chooses one part and leaves the others at the defaults that go with it; keys and values choose each part apart.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -20,7 +21,10 @@ from freshtide.scheduling import (
     GROUP_AND_RUN,
     ORDERINGS,
     PRP,
+    SLACK,
+    TARGET_LAGS,
     Allocation,
+    Chopping,
     EdfPartitioned,
     GlobalAllocation,
     GroupAndRun,
@@ -36,7 +40,7 @@ from freshtide.scheduling import (
 )
 
 _HERE: KeyPath = ("scheduler",)
-_DEFAULT = Policy()
+_DEFAULT = TARGET_LAGS
 
 
 def read_policy(value: object, place: Place) -> tuple[Policy | None, list[Problem]]:
@@ -76,8 +80,13 @@ def too_few_tracks(allocation: Allocation, shortage: Shortage, origin: Origin | 
 _PRP = "prp"
 
 
+def _going_with(ordering: str) -> Policy:
+    """An ordering with the other parts that suit it: those of the papers' are what Golab et al. 2011 found best."""
+    return _DEFAULT if ordering == _DEFAULT.ordering else Policy(ordering=ordering)
+
+
 def _with_ordering(name: str) -> Callable[[], Policy]:
-    return lambda: Policy(ordering=name)
+    return lambda: _going_with(name)
 
 
 _NAMED: Mapping[str, Callable[[], Policy]] = {
@@ -109,16 +118,17 @@ def _named(values: Mapping[object, object], place: Place) -> tuple[Policy | None
 
 def _in_parts(values: Mapping[object, object], place: Place) -> tuple[Policy | None, list[Problem]]:
     written, problems = check(_WrittenPolicy, values, place, within=_HERE)
-    allocation, more = _allocation(values.get("allocation", _DEFAULT.allocation.name), place)
+    others = _DEFAULT if written is None else _going_with(written.ordering)
+    allocation, more = _allocation(values.get("allocation", others.allocation.name), place)
     if written is not None:
         more += _chopped_batches(written, place)
     if written is None or allocation is None or more:
         return None, problems + more
-    policy = Policy(
-        ordering=written.ordering,
+    policy = replace(
+        others,
         allocation=allocation,
         inheritance=written.inheritance,
-        chopping=written.chopping,
+        chopping=written.chopping if "chopping" in written.model_fields_set else others.chopping,
         repartition=written.repartition,
         seed=written.seed,
     )
@@ -222,13 +232,15 @@ def _inheritance(value: object) -> Inheritance:
     return _INHERITANCES[str(name)]
 
 
-def _chopping(value: object) -> float | None:
+def _chopping(value: object) -> Chopping:
     if value is None or (isinstance(value, str) and value.lower() == "none"):
         return None
+    if isinstance(value, str) and value.lower() == SLACK:
+        return SLACK
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1.0 <= value < float("inf"):
         raise wrong(
             f"'{value}' does not say how many periods an update may load.",
-            way_out="Write a number of at least 1, or none.",
+            way_out="Write a number of at least 1, slack, or none.",
         )
     return float(value)
 
@@ -240,6 +252,6 @@ class _WrittenPolicy(Written):
     # Read apart, because its keys depend on its name.
     allocation: Any = None
     inheritance: Annotated[Any, BeforeValidator(_inheritance)] = _DEFAULT.inheritance
-    chopping: Annotated[float | None, BeforeValidator(_chopping)] = _DEFAULT.chopping
+    chopping: Annotated[Chopping, BeforeValidator(_chopping)] = _DEFAULT.chopping
     repartition: float = Field(default=_DEFAULT.repartition, ge=1.0)
     seed: int = _DEFAULT.seed

@@ -28,7 +28,7 @@ from freshtide.project.notation.validation import (
 )
 from freshtide.project.notation.yamlfile import KeyPath, YamlFile
 from freshtide.project.settings.schedulers import read_policy
-from freshtide.scheduling import Policy
+from freshtide.scheduling import TARGET_LAGS, Policy
 
 SPARK_NAMES = {
     "master": "spark.master",
@@ -59,7 +59,7 @@ class Settings:
 
     name: str
     tracks: int = 2
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy = TARGET_LAGS
     """How updates are scheduled."""
     spark: Mapping[str, str] = field(default_factory=dict)
     """Spark configuration under Spark's own names."""
@@ -177,7 +177,7 @@ def _spark_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class _WrittenRetry(Written):
+class WrittenRetry(Written):
     attempts: int = Field(default=4, ge=1)
     backoff: Duration = 1.0
     longest: Duration = 60.0
@@ -199,7 +199,7 @@ class _WrittenSettings(Written):
     spark: Annotated[dict[str, str], BeforeValidator(_spark)] = Field(default_factory=dict)
     storage: LocalPath = "warehouse"
     catalog: Annotated[str | None, BeforeValidator(_catalog)] = None
-    retry: _WrittenRetry = _WrittenRetry()
+    retry: WrittenRetry = WrittenRetry()
     poll: PositiveDuration = 0.1
     large_update: Annotated[int, BeforeValidator(_size)] = 64_000_000
     update_memory: Annotated[int, BeforeValidator(_size)] = 512_000_000

@@ -18,6 +18,7 @@ from freshtide.project.notation.validation import (
     Duration,
     Place,
     PositiveDuration,
+    Priority,
     Written,
     check,
     chosen,
@@ -95,16 +96,6 @@ def _lonely_settings(properties: Properties, place: Place) -> Iterator[Problem]:
 _SAY_THE_KEY = "Declare the columns of the key too, like 'update_key' = 'symbol', or take it out."
 
 
-def _priority(value: object) -> float:
-    try:
-        number = float(value) if isinstance(value, str | int | float) else 0.0
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf") or isinstance(value, bool):
-        raise wrong(f"'{value}' is not a priority.", way_out="A priority is a number above zero.")
-    return number
-
-
 def _maintain(value: object) -> Maintenance:
     return Maintenance(chosen(value, tuple(Maintenance), "a way to maintain a table"))
 
@@ -180,7 +171,7 @@ def _text(value: Any) -> Any:
 
 
 class _WrittenProperties(Written):
-    priority: Annotated[float, BeforeValidator(_priority)] = 1.0
+    priority: Priority = 1.0
     target_lag: PositiveDuration | None = None
     period: PositiveDuration | None = None
     maintain: Annotated[Maintenance, BeforeValidator(_maintain)] | None = None

@@ -12,7 +12,14 @@ from freshtide.guarantees import (
     staleness_bounds,
 )
 from freshtide.scheduling.adaptive.modes import admitted, rule_nr, rule_rn
-from freshtide.scheduling.adaptive.reservation import Mode, Reservation, ReservationView, next_release, release
+from freshtide.scheduling.adaptive.reservation import (
+    Mode,
+    Reservation,
+    ReservationView,
+    next_release,
+    release,
+    scheduled_deadline,
+)
 from freshtide.scheduling.adaptive.reweighting import reweigh, settle
 from freshtide.scheduling.adaptive.settings import Adaptive
 from freshtide.scheduling.conditions import TableStatus
@@ -37,11 +44,29 @@ class Adaptation:
         self._reservations = [Reservation(table=table) for table in tables]
         self._late: dict[int, Reservation] = {}
         """By place: the tables that wait to be let into recovery mode."""
+        self._recovering: dict[int, Reservation] = {}
+        """By place: the tables in recovery mode."""
         self._may_let_in = False
-        """Whether one of them could be let in now that could not before."""
+        """Whether one of those that wait could be let in now that could not before."""
         self._alarms: list[tuple[float, int]] = []
         self._wakes_at = float("inf")
         self.breaches: list[Breach] = []
+        self.plan()
+
+    def take_over(self, before: Adaptation) -> None:
+        """Tables that were there before keep the modes they are in and the updates that are released."""
+        known = {reservation.table.name: reservation for reservation in before._reservations}
+        late = {reservation.table.name for reservation in before._late.values()}
+        for place, table in enumerate(self._tables):
+            reservation = known.get(table.name)
+            if reservation is None:
+                continue
+            reservation.table, reservation.alarmed_for = table, None
+            self._reservations[place] = reservation
+            if table.name in late:
+                self._late[place] = reservation
+            if reservation.normal_from is not None:
+                self._alarm(reservation, reservation.normal_from)
         self.plan()
 
     def plan(self) -> None:
@@ -55,21 +80,51 @@ class Adaptation:
             reservation.nominal_period = asked.period
             reservation.execution = asked.execution
             reservation.recovery_period = asked.recovery_period
-            reservation.threshold = self._threshold(asked, bounds.get(asked.table, asked.period))
+            bound = bounds.get(asked.table, asked.period)
+            reservation.threshold = self._settings.threshold_for(asked.table, bound)
         for table in self._tables:
             if table.condition.status is not TableStatus.ACTIVE:
                 self._reservations[table.place].enter(Mode.NORMAL)
+                self._recovering.pop(table.place, None)
         self._demand = sum(self._reservations[table.place].share for table in taking_part)
         self._may_let_in = True
+
+    def is_outdated(self, learnt_of: KnownTable) -> bool:
+        """Whether shares are to be reserved anew, as updates have outgrown their recovery period, or fit into it again.
+
+        Costs may have drifted little, and yet beyond that period, which can be as short as an update. One that is the
+        formula's grows with the cost, at the same share of a track, and nothing else has to change.
+        """
+        reservation = self._reservations[learnt_of.place]
+        takes = self._takes(learnt_of, reservation.nominal_period)
+        reserved, recovery = reservation.execution, reservation.recovery_period
+        fits, fitted = takes <= recovery * _ROUNDING, reserved <= recovery * _ROUNDING
+        if fits is fitted or learnt_of.condition.status is not TableStatus.ACTIVE:
+            return False
+        if fits or self._settings.gives_recovery(learnt_of.name) or takes > reservation.nominal_period * _ROUNDING:
+            return True
+        self._demand -= reservation.share
+        reservation.execution = takes
+        reservation.recovery_period = min(reservation.nominal_period, recovery * takes / reserved)
+        self._demand += reservation.share
+        self._may_let_in = True
+        return False
 
     def ended(self, table: KnownTable, now: float) -> None:
         """An update of the table has been committed."""
         reservation = self._reservations[table.place]
-        reservation.is_open, reservation.finished_at, reservation.has_just_ended = False, now, True
+        # What is released while an early update runs is still to come.
+        reservation.is_open &= reservation.runs_early
+        reservation.runs_early, reservation.finished_at, reservation.has_just_ended = False, now, True
 
-    def woken(self) -> None:
-        """A moment that was asked for has come."""
-        self._wakes_at = float("inf")
+    def failed(self, table: KnownTable) -> None:
+        """An update of the table has failed; if it was released, it is still to come."""
+        self._reservations[table.place].runs_early = False
+
+    def woken(self, now: float) -> None:
+        """A timer has fired. One that is early is asked for again by whoever was told."""
+        if self._wakes_at <= now:
+            self._wakes_at = float("inf")
 
     def advance(self, touched: list[KnownTable], now: float) -> float | None:
         """Change modes and release updates, after all that happened at this moment. When to look again, if that is new.
@@ -89,6 +144,25 @@ class Adaptation:
         for reservation in looked_at:
             self._release(reservation, now)
         return self._next_wake()
+
+    def behind(self) -> list[KnownTable]:
+        """The tables that have fallen behind and wait for nothing but a release, the next one that is due first.
+
+        On a track that is idle, with nothing released that waits for it, one of their updates may start all the same.
+        It is none of those that are reserved, which come when they come, and it goes by the deadline of the next: so
+        nobody waits for it longer than for one that was released (docs/guides/planning.md).
+        """
+        if not self._settings.early:
+            return []
+        found = [r for r in (*self._recovering.values(), *self._late.values()) if r.may_start_early]
+        return [r.table for r in sorted(found, key=lambda r: (scheduled_deadline(r), r.table.place))]
+
+    def start_early(self, table: KnownTable, now: float) -> None:
+        """Bring the candidate up to date for an update that is started before its release."""
+        reservation = self._reservations[table.place]
+        reservation.runs_early = True
+        table.aim_at(self._goal(table))
+        table.candidate.released_at, table.candidate.due = now, scheduled_deadline(reservation)
 
     def is_released(self, table: KnownTable) -> bool:
         """Whether an update of the table may start, or has started."""
@@ -119,6 +193,8 @@ class Adaptation:
             deadline=reservation.deadline,
             next_release=None if coming is None else coming[1],
             reweighted_by=reservation.reweighted_by,
+            execution=reservation.execution,
+            runs_early=reservation.runs_early,
         )
 
     @property
@@ -127,12 +203,8 @@ class Adaptation:
         return any(r.is_able and not r.is_open and r.unfresh_since is not None for r in self._reservations)
 
     def _reserved(self, tables: Sequence[KnownTable]) -> list[Reserved]:
-        worst = self._settings.costs == "worst"
         periods = {table.name: table.candidate.period for table in tables}
-        executions = {
-            table.name: table.estimate.model.longest(periods[table.name]) if worst else table.estimate.per_period
-            for table in tables
-        }
+        executions = {table.name: self._takes(table, periods[table.name]) for table in tables}
         total = sum(executions[name] / period for name, period in periods.items())
         return [
             Reserved(
@@ -151,14 +223,13 @@ class Adaptation:
                 arrival_jitter=table.spec.arrival_jitter,
                 timestamp_jitter=table.spec.timestamp_jitter,
                 held_back=table.spec.held_back,
+                burst=self._takes(table, periods[table.name] + table.spec.stamp_spread) - executions[table.name],
             )
             for table in tables
         ]
 
-    def _threshold(self, table: Reserved, bound: float) -> float:
-        settings = self._settings
-        common = bound if settings.threshold is None else settings.threshold
-        return settings.threshold_of.get(table.table, common)
+    def _takes(self, table: KnownTable, data: float) -> float:
+        return self._settings.reserved_for(table.estimate.model, data)
 
     def _end(self, reservation: Reservation, now: float) -> None:
         """Rules that follow the end of an update; and the change to normal mode, when its time has come."""
@@ -197,6 +268,10 @@ class Adaptation:
         self._demand -= reservation.share
         reservation.enter(mode)
         self._demand += reservation.share
+        if mode is Mode.RECOVERY:
+            self._recovering[reservation.table.place] = reservation
+        else:
+            self._recovering.pop(reservation.table.place, None)
         self._may_let_in = True
 
     def _release(self, reservation: Reservation, now: float) -> None:

@@ -27,6 +27,10 @@ class ReservationView:
     """When the next update is released, if that is known."""
     reweighted_by: str | None
     """The rule that laid down the release of an update when the table last entered recovery mode."""
+    execution: float
+    """What is reserved for an update."""
+    runs_early: bool
+    """Whether its update runs on a track that was idle, before its release."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +55,8 @@ class Reservation:
     has_just_ended: bool = False
     agreed_release: float | None = None
     """r_{j+1} where a rule has laid it down; otherwise it follows from equation (4)."""
+    runs_early: bool = False
+    """Whether the running update was started before its release, and stands beside those that are released."""
     is_settled_at_end: bool = False
     """Whether the table entered recovery mode during its update, whose end decides between rules (vi) and (vii)."""
     normal_from: float | None = None
@@ -87,6 +93,15 @@ class Reservation:
     def unfresh_since(self) -> float | None:
         """Since when there has been something to load that no update has taken; None if there is nothing."""
         return self.table.pending.waits_since
+
+    @property
+    def may_start_early(self) -> bool:
+        """Whether there is a file or a period of data to load that waits for nothing but its release."""
+        table = self.table
+        if self.is_open or self.is_running or not self.is_able or table.condition.first_load:
+            return False
+        pending = table.pending
+        return bool(pending.stamps) and not pending.is_wanted_anew and not table.spec.update_stream
 
     def gap(self, now: float) -> float:
         """TE - F: how far the table is behind what has arrived for it; an update stream, how long that has waited."""
@@ -125,3 +140,10 @@ def next_release(reservation: Reservation) -> tuple[float, float] | None:
         return reservation.agreed_release, reservation.agreed_release
     settled = max(reservation.deadline, reservation.finished_at)
     return (reservation.deadline, settled) if since <= settled else (since, since)
+
+
+def scheduled_deadline(reservation: Reservation) -> float:
+    """When the next update is due, which an early one goes by."""
+    coming = next_release(reservation)
+    assert coming is not None, f"'{reservation.table.name}' has nothing to load"
+    return coming[0] + reservation.period

@@ -1,7 +1,8 @@
 """When the next update is released if a table enters recovery mode: the seven rules of Leontyev et al. 2010, III.
 
 `t_c` is the moment of the change, `j` the last released update. Rules (i) to (iv) hold if no update of the table is
-running at t_c, (v) to (vii) if one is; of those, (vi) and (vii) are settled when it ends.
+running at t_c, (v) to (vii) if one is; of those, (vi) and (vii) are settled when it ends. An update that was started
+before its release does not count as one: update j is the last released.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ _AT_THE_END = (EndedLate(), EndedInTime())
 
 def reweigh(reservation: Reservation, now: float) -> None:
     """The table enters recovery mode at this moment."""
-    if not reservation.is_running:
+    if not reservation.is_running or reservation.runs_early:
         _follow(next(rule for rule in _NOT_RUNNING if rule.applies(reservation, now)), reservation, now)
     elif _RUNNING.applies(reservation, now):
         _follow(_RUNNING, reservation, now)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from freshtide.core.costs import Cost
 from freshtide.guarantees import fastest_recovery, joint_recovery
 
 RecoveryRule = Literal["fastest", "together"]
@@ -26,6 +27,20 @@ class Adaptive:
     """Who enters recovery mode first: the one that asks for the smallest extra share, or for the highest priority."""
     costs: Literal["average", "worst"] = "worst"
     """What shares are reserved by: the mean execution time, or the longest that is to be expected."""
+    early: bool = True
+    """Whether tables that have fallen behind may use tracks that are idle, before their next update is released."""
+
+    def reserved_for(self, cost: Cost, data: float) -> float:
+        """What is reserved for an update of so many seconds of data."""
+        return cost.longest(data) if self.costs == "worst" else cost.expected(data)
+
+    def gives_recovery(self, table: str) -> bool:
+        """Whether the recovery period of the table is given as a number."""
+        return not isinstance(self.recovery_of.get(table, self.recovery), str)
+
+    def threshold_for(self, table: str, bound: float) -> float:
+        """How far a table with this bound on its staleness falls behind before it enters recovery mode."""
+        return self.threshold_of.get(table, bound if self.threshold is None else self.threshold)
 
     def recovery_period(
         self, table: str, *, execution: float, period: float, total_utilisation: float, tracks: int

@@ -16,6 +16,7 @@ from freshtide.scheduling.orderings.ordering import Ordering, RankedOrdering
 from freshtide.scheduling.orderings.random_choice import RandomChoice
 from freshtide.scheduling.orderings.reserved_deadline import ReservedDeadline
 from freshtide.scheduling.orderings.shortest_period import ShortestPeriod
+from freshtide.scheduling.orderings.target_lag import TargetLag
 
 ORDERINGS: Mapping[str, Callable[[Callable[[], float]], Ordering]] = {
     Fifo.name: lambda _uniform: Fifo(),
@@ -26,6 +27,7 @@ ORDERINGS: Mapping[str, Callable[[Callable[[], float]], Ordering]] = {
     Myopic.name: lambda _uniform: Myopic(),
     RandomChoice.name: RandomChoice,
     ShortestPeriod.name: lambda _uniform: ShortestPeriod(),
+    TargetLag.name: lambda _uniform: TargetLag(),
 }
 """By name, made from a source of random numbers in [0, 1)."""
 BATCHING = frozenset({Myopic.name})
@@ -45,4 +47,5 @@ __all__ = [
     "RankedOrdering",
     "ReservedDeadline",
     "ShortestPeriod",
+    "TargetLag",
 ]

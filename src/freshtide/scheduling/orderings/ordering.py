@@ -19,6 +19,8 @@ class Ordering(ABC):
     behind: ClassVar[str]
     """In words for the user: what keeps a candidate behind a better one."""
     looks_ahead: ClassVar[bool] = False
+    ages: ClassVar[bool] = False
+    """Whether a candidate ranks the higher the longer it waits: ranks are then renewed from time to time."""
 
     @abstractmethod
     def because(self, candidate: Candidate) -> str:
@@ -37,7 +39,8 @@ class RankedOrdering(Ordering):
     """Ranks candidates; the smallest rank goes first, between equals the table declared first.
 
     A rank depends on the candidate alone, not on the moment: it stays valid while time passes, and candidates can be
-    kept in a heap. (Update streams, which grow staler while they wait, are few: they are ranked anew each time.)
+    kept in a heap. (Update streams, which grow staler while they wait, are few: they are ranked anew each time. Where
+    all do, by an ordering that ages, each is when it has grown staler by some share.)
     """
 
     @abstractmethod

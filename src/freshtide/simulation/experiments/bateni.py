@@ -42,7 +42,7 @@ def compared(
     workload: Workload, policies: Mapping[str, Policy], *, tracks: int, conditions: Conditions
 ) -> tuple[WarehouseFlow, dict[str, WarehouseFlow]]:
     """How updates flow with a track for every table, and under each policy over the same time."""
-    uncontended = without_contention(workload, Policy(chopping=None)).run(events=conditions.events)
+    uncontended = without_contention(workload, chopping=None).run(events=conditions.events)
     return uncontended.flow(), {
         label: Simulation(workload, policy, tracks=tracks).run(horizon=uncontended.end).flow()
         for label, policy in policies.items()

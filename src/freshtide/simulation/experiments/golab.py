@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from freshtide.core.costs import GivenCost
 from freshtide.scheduling import (
     EdfPartitioned,
     GlobalAllocation,
@@ -82,7 +83,7 @@ def lateness(
 
     def measure(x: float, conditions: Conditions) -> Series:
         workload = _stretched(at(tables(random.Random(conditions.seed)), x, conditions.seed), conditions.stretch)
-        uncontended = without_contention(workload, Policy()).run(events=conditions.events)
+        uncontended = without_contention(workload).run(events=conditions.events)
         return {
             label: [(x, _relative(Simulation(workload, policy, tracks=tracks), uncontended))]
             for label, policy in policies.items()
@@ -192,9 +193,11 @@ def slower_than_planned(tables: Tables, load: float, seed: int) -> Workload:
     # kept when the machine turns out to be slower.
     tables = tuple(tables)
     planned = loaded(tables, load=6.0 / 7.0, seed=seed, slowdown=None, tracks=TRACKS_OF_FIGURE_6)
+    actual = loaded(tables, load=load, seed=seed, slowdown=None, tracks=TRACKS_OF_FIGURE_6)
+    believed = [GivenCost(table.alpha, table.beta, VARIABILITY) for table in planned.tables]
     return replace(
-        loaded(tables, load=load, seed=seed, slowdown=None, tracks=TRACKS_OF_FIGURE_6),
-        planned_costs={table.name: (table.alpha, table.beta) for table in planned.tables},
+        actual,
+        tables=tuple(replace(table, believed=cost) for table, cost in zip(actual.tables, believed, strict=True)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +32,14 @@ class QueueMaker(Protocol):
     ) -> TupleQueue: ...
 
 
+@dataclass(slots=True)
+class _SharedMemory:
+    """The queues of all tables side by side; one lock for all, since they share the memory."""
+
+    queues: StorageManager
+    room: threading.Condition = field(default_factory=lambda: threading.Condition(threading.RLock()))
+
+
 class LatestStreams(Mapping[str, LatestTableRunner]):
     """The runners of all update tables that read a feed, by table."""
 
@@ -48,21 +57,23 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
         make_queue: QueueMaker,
         spool: Path,
         watch: WatchFiles,
+        beside: LatestStreams | None = None,
     ) -> None:
         """`memory` is how many bytes the rows of all tables together may take while they wait.
 
         `make_queue` is asked for a queue for each table without windows. Single rows that a run leaves behind are kept
-        in the folder `spool`.
+        in the folder `spool`. What waits for tables that `beside` serves already is common to both.
         """
         self._feeds = feeds
         self._make_queue = make_queue
         self._memory = memory
-        self._queues = StorageManager(limit=memory)
-        # One lock for all queues: they share the memory.
-        self._room = threading.Condition(threading.RLock())
+        self._shared: _SharedMemory = _SharedMemory(StorageManager(limit=memory)) if beside is None else beside._shared
         self._runners: dict[str, LatestTableRunner] = {}
+        known = {} if beside is None else beside._runners
         for table in tables.values():
-            if table.is_latest and table.feed is not None:
+            if table.name in known:
+                self._runners[table.name] = known[table.name]
+            elif table.is_latest and table.feed is not None:
                 self._runners[table.name] = LatestTableRunner(
                     table,
                     feeds[table.feed],
@@ -87,15 +98,15 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
 
     def begin(self) -> None:
         """A run begins: with what the tables hold, the files that they are not done with, and what was kept."""
-        self._queues = StorageManager(limit=self._memory)
+        self._shared.queues = StorageManager(limit=self._memory)
         for runner in self._runners.values():
             runner.begin_anew()
 
     def _stream(self, table: Table, shape: RowShape, *, apart: bool) -> LatestStream:
         """An empty stream for a table; `apart` from the others it may take as much memory as it needs."""
         assert table.latest is not None, f"{table.name} is no update table"
-        queues = StorageManager() if apart else self._queues
-        with self._room:
+        queues, room = StorageManager() if apart else self._shared.queues, self._shared.room
+        with room:
             # One that was begun anew has left its queue behind.
             queues.discard(table.name)
         cost, order, windows = TupleCost(), table.latest.order, table.latest.windows
@@ -111,4 +122,4 @@ class LatestStreams(Mapping[str, LatestTableRunner]):
             )
             assert table.feed is not None, f"{table.name} reads no feed"
             waiting = WaitingWindows(whole, is_read_again=self._feeds[table.feed].brings_files)
-        return LatestStream(waiting, Admission(), cost, shape, self._room)
+        return LatestStream(waiting, Admission(), cost, shape, room)

@@ -31,6 +31,10 @@ class LatestTables:
         self._opened: dict[tuple[str, tuple[str, ...]], LatestTable] = {}
         self._lock = threading.Lock()
 
+    def follow(self, tables: Mapping[str, Table]) -> None:
+        """There may be more tables from now on; those that were there are what they were."""
+        self.tables = {**self.tables, **tables}
+
     def __getitem__(self, name: str) -> LatestTable:
         return self.by(identity(self.tables[name])[0], name)
 

@@ -6,7 +6,7 @@ FROM STREAM orders_feed;
 
 -- Each hour is recomputed as long as orders for it can come in.
 CREATE MATERIALIZED VIEW orders_per_hour
-TBLPROPERTIES ('priority' = '2', 'target_lag' = '5m')
+TBLPROPERTIES ('priority' = '2', 'target_lag' = '2h')
 AS SELECT date_trunc('hour', ordered_at) AS hour, count(*) AS orders, sum(amount) AS revenue
 FROM orders
 GROUP BY date_trunc('hour', ordered_at);

@@ -1,0 +1,63 @@
+"""Chopping by time: an update takes no longer than the tables beside it can wait."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from freshtide.scheduling.conditions import TableStatus
+from freshtide.scheduling.known import KnownTable
+
+# An update may take so much of what the tightest target leaves: what comes just after its start waits for all of it,
+# and perhaps for another one.
+_AFFORDED: Final = 1.0 / 3.0
+# A target that leaves nothing, or less than nothing, counts as if it left this share: it cannot be kept by cutting.
+_LEAST_SLACK: Final = 0.125
+# A piece takes so many times the fixed cost of an update at least, so that cutting costs an eighth at most.
+_FIXED_COSTS: Final = 8.0
+# So many periods are loaded at once unless it is certain that it takes too long; more only step by step.
+_FREELY: Final = 8.0
+
+
+class Slack:
+    """How much freshness one update of each table may gain, from the target lags of the others."""
+
+    def __init__(self, tables: Sequence[KnownTable]) -> None:
+        self._tables = tables
+        self.share_out()
+
+    def share_out(self) -> None:
+        """Tables take part or do so no longer, or costs or targets have moved."""
+        taking_part = [table for table in self._tables if table.condition.status is TableStatus.ACTIVE]
+        tightest = sorted((slack_of(table), table.place) for table in taking_part)[:2]
+        self._tightest = [*tightest, (math.inf, -1), (math.inf, -1)]
+        for table in self._tables:
+            self.limit(table)
+
+    def afforded(self, table: KnownTable) -> float:
+        """Seconds that an update of the table may take, for all that the others can wait."""
+        (slack, place), (second, _), *_ = self._tightest
+        return _AFFORDED * (second if place == table.place else slack)
+
+    def limit(self, table: KnownTable) -> None:
+        """The table's costs may have moved: how much one update may gain follows from them."""
+        if table.spec.update_stream:
+            return
+        estimate, seconds = table.estimate, self.afforded(table)
+        if math.isinf(seconds):
+            table.stride = seconds
+            return
+        # Where nothing says that more data takes longer, cutting would gain nothing.
+        gained = math.inf
+        if estimate.beta > 0.0:
+            gained = (max(seconds, _FIXED_COSTS * estimate.alpha) - estimate.alpha) / estimate.beta
+        period = table.candidate.period
+        table.stride = max(period, min(gained, max(_FREELY * period, estimate.model.within(seconds))))
+
+
+def slack_of(table: KnownTable) -> float:
+    """How long a table can wait within its target: it is a period stale by itself, and its update takes time."""
+    candidate = table.candidate
+    left = candidate.target - candidate.period - table.estimate.per_period
+    return max(left, _LEAST_SLACK * candidate.target)
