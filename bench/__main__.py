@@ -75,6 +75,12 @@ def _sustained() -> _Benchmark:
     return run
 
 
+def _flood() -> _Benchmark:
+    from bench.flood import run
+
+    return run
+
+
 def _worlds() -> _Benchmark:
     from bench.worlds import run
 
@@ -113,6 +119,7 @@ _BENCHMARKS = {
     "idle": _Entry(load=_idle, limit=600),
     "simulation": _Entry(load=_simulation, limit=600),
     "sustained": _Entry(load=_sustained, limit=4_800),
+    "flood": _Entry(load=_flood, limit=900),
     "worlds": _Entry(load=_worlds, limit=3_600),
     "prediction": _Entry(load=_prediction, limit=1_200),
     "flows": _Entry(load=_flows, limit=3_600),

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
-import random
 import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import mean, quantiles
 from typing import Any
 
-from bench.readings import write_readings
+from bench.landings import ROWS, declare, evenly, feed_names, land, landing, path_of, table_of
 from bench.results import Figure, Report
-from bench.running import Running, add_feed, drop
+from bench.running import Running
 from bench.streaming import StreamingQueries
 from freshtide import Warehouse
 from freshtide.spark import SparkSession, start_session
 
-_ROWS = 100
 _TRACKS = 2
-_EVERY = timedelta(seconds=1)
 _PEER_AT_MOST = 48
 """With more queries than these Structured Streaming does not come to their first batches."""
+_BEFORE_AT = 144
+"""Where to show what the scheduler makes of it that was the default before: too much to be taken file by file."""
 _SCHEDULERS: Mapping[str, Any] = {
     "target-lag": "target-lag",
     "the same, never chopped": {"ordering": "target-lag", "chopping": None},
-    "max-benefit": "max-benefit",
 }
+_BEFORE: Mapping[str, Any] = {"max-benefit": "max-benefit"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,7 @@ class _Course:
 
     @property
     def names(self) -> list[str]:
-        return [f"feed_{index:03d}" for index in range(self.tables)]
+        return feed_names(self.tables)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +77,7 @@ def run(folder: Path, *, quick: bool) -> Report:
     for tables in sizes:
         course = _Course(tables=tables, warm_up=5.0 if quick else 40.0, seconds=10.0 if quick else 120.0, patience=60.0)
         found: dict[str, _Outcome] = {}
-        for name, scheduler in _SCHEDULERS.items():
+        for name, scheduler in {**_SCHEDULERS, **(_BEFORE if tables == _BEFORE_AT else {})}.items():
             place = folder / str(tables) / name.replace(" ", "-")
             found[name] = _measure_freshtide(spark, place, course, scheduler)
         if tables <= _PEER_AT_MOST:
@@ -103,7 +101,7 @@ def _tell(report: Report, course: _Course, found: Mapping[str, _Outcome]) -> Non
             f"files_{course.tables}_{name}": files,
         }
     report.table(
-        f"{course.tables} equal tables, a file of {_ROWS} rows per second for each, {course.seconds:.0f} s after "
+        f"{course.tables} equal tables, a file of {ROWS} rows per second for each, {course.seconds:.0f} s after "
         f"{course.warm_up:.0f} s to warm up: landed -> committed",
         ("", "files/s", "left behind", "p99 s", "2 N / updates/s", "largest/smallest mean", "updates/s"),
         rows,
@@ -112,18 +110,16 @@ def _tell(report: Report, course: _Course, found: Mapping[str, _Outcome]) -> Non
 
 def _measure_freshtide(spark: SparkSession, folder: Path, course: _Course, scheduler: Any) -> _Outcome:
     with Warehouse(folder, spark=spark, tracks=_TRACKS, scheduler=scheduler) as warehouse:
-        for name in course.names:
-            add_feed(warehouse, name, folder / "landing" / name)
-            warehouse.sql(f"CREATE STREAMING TABLE {_table(name)} AS SELECT * FROM STREAM {name}")
+        declare(warehouse, course.names, folder)
         with Running(warehouse) as running:
             begun = time.time()
-            landed = _land(folder, course)
+            landed = land(folder, evenly(course.names, seconds=_length(course)), seed=course.tables)
             updates = running.workbench.catalog.updates
             newest = {feed: moments[-1] for feed, moments in landed.items()}
 
             def caught_up() -> bool:
                 reached = {row.table: row.freshness or 0.0 for row in reversed(updates.done_since(begun))}
-                return all(reached.get(_table(feed), 0.0) >= stamp for feed, stamp in newest.items())
+                return all(reached.get(table_of(feed), 0.0) >= stamp for feed, stamp in newest.items())
 
             running.wait(caught_up, limit=course.patience, every=1.0)
             done = [row for row in updates.done_since(begun) if row.finished_at is not None and row.rows]
@@ -135,7 +131,7 @@ def _measure_freshtide(spark: SparkSession, folder: Path, course: _Course, sched
     measured = [row for row in done if row.finished_at and counted_from <= row.finished_at <= begun + _length(course)]
     return _Outcome(
         latencies={
-            feed: _latencies(sorted(committed[_table(feed)]), [at for at in moments if at >= counted_from])
+            feed: _latencies(sorted(committed[table_of(feed)]), [at for at in moments if at >= counted_from])
             for feed, moments in landed.items()
         },
         landed=sum(at >= counted_from for moments in landed.values() for at in moments),
@@ -155,12 +151,14 @@ def _latencies(committed: Sequence[tuple[float, float]], landed: Sequence[float]
 
 
 def _measure_peer(spark: SparkSession, folder: Path, course: _Course) -> _Outcome:
-    feeds = {name: folder / "landing" / name for name in course.names}
+    feeds = {name: landing(folder, name) for name in course.names}
+    for place in feeds.values():
+        place.mkdir(parents=True)
     with StreamingQueries(spark.newSession(), folder, feeds, trigger="0 seconds") as queries:
         begun = time.time()
-        landed = _land(folder, course)
+        landed = land(folder, evenly(course.names, seconds=_length(course)), seed=course.tables)
         files = {
-            (feed, number): folder / "landing" / feed / f"{number:05d}.csv"
+            (feed, number): path_of(folder, feed, number)
             for feed, moments in landed.items()
             for number, at in enumerate(moments)
             if at >= begun + course.warm_up
@@ -180,31 +178,5 @@ def _measure_peer(spark: SparkSession, folder: Path, course: _Course) -> _Outcom
     )
 
 
-def _land(folder: Path, course: _Course) -> dict[str, list[float]]:
-    """A file per second for each feed, spread over the second, stamped with the moment at which it lands."""
-    rng = random.Random(course.tables)
-    landed: dict[str, list[float]] = {name: [] for name in course.names}
-    for name in course.names:
-        (folder / "landing" / name).mkdir(parents=True, exist_ok=True)
-    begun = time.monotonic()
-    total = int(_length(course)) * course.tables
-    for number in range(total):
-        second, place = divmod(number, course.tables)
-        name = course.names[place]
-        due = begun + second + place / course.tables
-        while (left := due - time.monotonic()) > 0.0:
-            time.sleep(left)
-        stamp = datetime.now(UTC).replace(microsecond=datetime.now(UTC).microsecond // 1000 * 1000)
-        aside = folder / "outbox" / f"{name}.csv"
-        write_readings(aside, index=0, rows=_ROWS, span=_EVERY, rng=rng, start=stamp - _EVERY)
-        drop({aside: folder / "landing" / name / f"{second:05d}.csv"})
-        landed[name].append(stamp.timestamp())
-    return landed
-
-
 def _length(course: _Course) -> float:
     return course.warm_up + course.seconds
-
-
-def _table(feed: str) -> str:
-    return feed.replace("feed", "readings")
