@@ -14,11 +14,12 @@ os.environ.pop("COLUMNS", None)
 
 import freshtide.cli.output  # noqa: F401 - for that alone
 from freshtide.spark import SparkSession, start_session
-from tests.examples import examples
+from tests.examples import IS_THOROUGH, examples
 
 # Tests are short: a JVM that compiles lightly and collects its garbage on one thread is through with them in half
+# the time. It must have room for all that it compiles: else it throws code away and compiles it anew, for a fifth of
 # the time. By the environment, so that processes which tests start do so as well.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m")
 
 # A change is judged by the same examples each time; at a desk every run looks at new ones. A busy machine is no fault.
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=examples(100))
@@ -31,8 +32,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A Spark session, started when the first test asks for it."""
     log: Path = tmp_path_factory.mktemp("spark") / "spark.log"
     # Room for what updates leave behind: otherwise its garbage is collected twice in each test.
-    heap = {"spark.driver.extraJavaOptions": "-Xms1g -Xmn640m"}
-    session = start_session({"spark.master": "local[2]", **heap}, log=log)
+    settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": "-Xms1g -Xmn640m"}
+    if not IS_THOROUGH:
+        # Spark writes Java for the expressions of each new plan, and compiles it: longer than a test looks at its rows.
+        settings |= {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
+    session = start_session(settings, log=log)
     yield session
     session.stop()
 

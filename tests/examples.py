@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-_IS_THOROUGH = bool(os.environ.get("FRESHTIDE_TEST_THOROUGHLY"))
+IS_THOROUGH = bool(os.environ.get("FRESHTIDE_TEST_THOROUGHLY"))
+"""Whether this is the slow suite."""
 _ONE_IN = 5
 
 
 def examples(number: int) -> int:
     """How many examples a property is tried with: so many in the slow suite, a few in the quick one."""
-    return number if _IS_THOROUGH else max(2, number // _ONE_IN)
+    return number if IS_THOROUGH else max(2, number // _ONE_IN)
 
 
 def slow_except(values: Iterable[Any], *quick: Any) -> list[Any]:

@@ -26,8 +26,7 @@ def test_a_session_that_exists_is_used_and_left_as_it_was(tmp_path: Path, spark:
         assert shop.query("SELECT count(*) AS n FROM orders").first() != notebook.table("orders").first()
     assert notebook.conf.getAll == before
     assert [row.id for row in notebook.table("orders").collect()] == [0, 1, 2]
-    assert notebook.catalog.listTables()[0].name == "orders"
-    assert len(notebook.catalog.listTables()) == 1
+    assert [row.tableName for row in notebook.sql("SHOW TABLES").collect()] == ["orders"]
 
 
 _ON_A_CLUSTER = """

@@ -144,7 +144,8 @@ def working_session(root: SparkSession, *, compiled: bool) -> SparkSession:
         session.conf.set(name, value)
     chosen = root.conf.get(_SHUFFLE, _SPARKS_DEFAULT) or _SPARKS_DEFAULT
     session.conf.set(_SHUFFLE, _OURS if chosen == _SPARKS_DEFAULT else chosen)
-    session.conf.set(_CODE_GENERATION, "true" if compiled else "false")
+    if not compiled:
+        session.conf.set(_CODE_GENERATION, "false")
     return session
 
 
