@@ -14,6 +14,7 @@ os.environ.pop("COLUMNS", None)
 
 import freshtide.cli.output  # noqa: F401 - for that alone
 from freshtide.spark import SparkSession, start_session
+from tests.catalogs import GIVEN
 from tests.examples import IS_THOROUGH, examples
 
 # Tests are short: a JVM that compiles lightly and collects its garbage on one thread is through with them in half
@@ -33,7 +34,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     log: Path = tmp_path_factory.mktemp("spark") / "spark.log"
     # Room for what updates leave behind: otherwise its garbage is collected twice in each test.
     settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": "-Xms1g -Xmn640m"}
-    if not IS_THOROUGH:
+    if not (IS_THOROUGH or GIVEN):
         # Spark writes Java for the expressions of each new plan, and compiles it: longer than a test looks at its rows.
         settings |= {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
     session = start_session(settings, log=log)
