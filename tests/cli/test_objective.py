@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from freshtide.cli.output import console, percent
+from freshtide.cli.output import console, percent, print_json
 from tests.observe.shop import NOON, Shop, write_project
 
 from .scenarios import Terminal
@@ -81,3 +83,13 @@ def test_a_table_that_has_not_had_data_for_an_hour_tells_how_long(terminal: Term
 def test_all_and_nothing_are_said_of_nothing_less() -> None:
     shares = (1.0, 0.99999, 0.5, 0.0012, 0.0000001, 0.0)
     assert [percent(share) for share in shares] == ["100%", "99.9%", "50.0%", "0.1%", "<0.1%", "0%"]
+
+
+def test_programs_are_never_told_numbers_that_json_has_none_for(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"bound": math.inf, "mean": [math.nan, -math.inf, 1.5], "rows": ({"x": math.inf},)})
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert found == {"bound": None, "mean": [None, None, 1.5], "rows": [{"x": None}]}

@@ -7,6 +7,9 @@ import pytest
 from .scenarios import Terminal
 
 KEYS = "Known: costs, groups, horizon, retry, scheduler, seed, slowdown, stops, tables, tracks, variability."
+A_PRIORITY = (
+    "A priority is a number from 0.000001 to 1,000,000; with 0.01 a table counts for a hundredth of one with 1."
+)
 TABLE_KEYS = (
     "Known: alpha, arrivals, beta, cost, expected, failures, jitter, late, outages, pattern, period, phase, priority, "
     "sources, target_lag, timestamp_jitter."
@@ -64,7 +67,7 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
         ),
         (
             "horizon: 9\ntables:\n  a: {period: 1, failures: {during: [{}]}}\n",
-            ["3: A moment or an interval is expected here."],
+            ["3: A moment or an interval is expected here, not keys and values."],
         ),
         (
             "horizon: 9\ntables:\n  a: {period: 1}\n  x:\n    sources: [a]\n    failures: {share: 1}\n"
@@ -121,10 +124,11 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
         ("horizon: 9\ntables:\n  a: {period: 1, beta: -1}\n", ["3: 'tables.a.beta' must be at least 0, not '-1'."]),
         (
             "horizon: 9\ntables:\n  a: {period: 1, priority: 0}\n",
-            [
-                "3: '0' is not a priority. A priority is a number above zero; with 0.01 a table counts for a hundredth "
-                "of one with 1."
-            ],
+            [f"3: '0' is not a priority. {A_PRIORITY}"],
+        ),
+        (
+            "horizon: 9\ntables:\n  a: {period: 1, priority: 1.0e+308}\n",
+            [f"3: '1e+308' is not a priority. {A_PRIORITY}"],
         ),
         (
             "horizon: 9\ntables:\n  a: {period: 1}\n  b:\n    sources: [a]\n    period: 5\n",

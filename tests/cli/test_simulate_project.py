@@ -138,7 +138,7 @@ def test_a_project_without_history_is_simulated_as_declared(terminal: Terminal, 
         (["--cost", "orders=2s,-1"], "Write it like --cost orders=2s"),
         (["--cost", "ordres=2s"], "Did you mean 'orders'?"),
         (["--horizon", "soon"], "'soon' is not a duration"),
-        (["--horizon", "0"], "must be more than zero"),
+        (["--horizon", "0"], "The horizon must be longer than 0s, not '0'."),
         (["--trace", "trace.jsonl"], "--trace is for scenarios."),
     ],
 )

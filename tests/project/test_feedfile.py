@@ -160,7 +160,10 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
             LEAST + "lateness: 5 parsecs\n",
             "feeds/cpu.yml:7: '5 parsecs' is not a duration. Write it like 90s, 5m, 1h30m or '15 minutes'.",
         ),
-        (LEAST + "period: 0s\n", "feeds/cpu.yml:7: The duration must be more than zero."),
+        (
+            LEAST + "period: 0s\n",
+            "feeds/cpu.yml:7: 'period' must be longer than 0s, not '0s'. Write it like 90s, 5m, 1h30m or '15 minutes'.",
+        ),
         (
             LEAST + "period: 5m\njitter: 6m\n",
             "feeds/cpu.yml:8: The jitter of 6m is longer than the period of 5m. "

@@ -20,8 +20,11 @@ def problem(folder: ProjectFolder, sql: str) -> str:
             "'update_key' = 'smbol'",
             "2: The update key 'smbol' of 'quotes' is no column of the feed 'ticks'. Did you mean 'symbol'?",
         ),
-        ("'update_key' = 'symbol,symbol'", "3: 'update_key' names a column twice."),
-        ("'update_key' = ''", "3: 'update_key' holds an empty name."),
+        ("'update_key' = 'symbol,symbol'", "3: 'update_key' names a column twice. Name each column once."),
+        (
+            "'update_key' = ''",
+            "3: 'update_key' holds an empty name. Write names with commas between them, like 'region, day'.",
+        ),
         (
             "'update_key' = 'symbol', 'key_order' = 'inplace'",
             "3: 'inplace' is not an order of keys. Did you mean 'in-place'? Known: fifo, in-place, linecutting.",
@@ -48,7 +51,10 @@ def problem(folder: ProjectFolder, sql: str) -> str:
             "'update_key' = 'symbol', 'window' = '5m', 'slide' = '0s'",
             "3: Windows that slide by zero never move on. Write by how much, like 1m.",
         ),
-        ("'update_key' = 'symbol', 'window' = '0s'", "3: The duration must be more than zero."),
+        (
+            "'update_key' = 'symbol', 'window' = '0s'",
+            "3: 'window' must be longer than 0s, not '0s'. Write it like 90s, 5m, 1h30m or '15 minutes'.",
+        ),
         (
             "'update_key' = 'symbol', 'window' = '5m', 'slide' = '10m'",
             "3: Windows of 5m that slide by 10m leave rows between them out. Let them slide by at most 5m.",

@@ -101,13 +101,19 @@ spark:
             "freshtide.yml:2: '3 parsecs' is not a duration. Write it like 90s, 5m, 1h30m or '15 minutes'.",
         ),
         ("retry: 4\n", "freshtide.yml:1: 'retry' must be keys and values, not '4'."),
-        ("poll: 0\n", "freshtide.yml:1: The duration must be more than zero."),
-        ("poll: [1]\n", "freshtide.yml:1: A duration is expected here."),
+        (
+            "poll: 0\n",
+            "freshtide.yml:1: 'poll' must be longer than 0s, not '0'. Write it like 90s, 5m, 1h30m or '15 minutes'.",
+        ),
+        ("poll: [1]\n", "freshtide.yml:1: A duration is expected here, not a list. Write one word or number."),
         (
             "large_update: big\n",
             "freshtide.yml:1: 'big' is not a size. Write it like 500kB, 64MB or 1GiB.",
         ),
-        ("spark: fast\n", "freshtide.yml:1: Spark's configuration is keys and values."),
+        (
+            "spark: fast\n",
+            "freshtide.yml:1: Spark's configuration is keys and values. Write it like {spark.driver.memory: 4g}.",
+        ),
         (
             "spark:\n  master:\n",
             "freshtide.yml:1: Spark's 'master' has no value. Write \"\" for an empty one.",

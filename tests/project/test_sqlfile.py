@@ -14,7 +14,10 @@ STATEMENTS = (
     "Statements are CREATE STREAMING TABLE name AS SELECT ... FROM STREAM feed and "
     "CREATE MATERIALIZED VIEW name AS SELECT ..."
 )
-A_PRIORITY = "A priority is a number above zero; with 0.01 a table counts for a hundredth of one with 1."
+A_DURATION = "Write it like 90s, 5m, 1h30m or '15 minutes'."
+A_PRIORITY = (
+    "A priority is a number from 0.000001 to 1,000,000; with 0.01 a table counts for a hundredth of one with 1."
+)
 
 
 def declared(text: str) -> list[DeclaredTable]:
@@ -109,6 +112,10 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
         ("'priority' = '0'", f"'0' is not a priority. {A_PRIORITY}"),
         ("'priority' = '-2.5'", f"'-2.5' is not a priority. {A_PRIORITY}"),
         ("'priority' = 'nan'", f"'nan' is not a priority. {A_PRIORITY}"),
+        ("'priority' = '1e308'", f"'1e308' is not a priority. {A_PRIORITY}"),
+        ("'priority' = '1e-7'", f"'1e-7' is not a priority. {A_PRIORITY}"),
+        ("'target_lag' = '0s'", f"'target_lag' must be longer than 0s, not '0s'. {A_DURATION}"),
+        ("'period' = '0'", f"'period' must be longer than 0s, not '0'. {A_DURATION}"),
         ("'priority' = 'inf'", f"'inf' is not a priority. {A_PRIORITY}"),
         (
             "'target_lag' = 'soon'",
@@ -124,8 +131,11 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
             "'fortnight' is not a grain. "
             "Write a duration like 15m, or minute, hour, day, week, month, quarter or year.",
         ),
-        ("'partition_by' = 'a,,b'", "'partition_by' holds an empty name."),
-        ("'partition_by' = 'a,A'", "'partition_by' names a column twice."),
+        (
+            "'partition_by' = 'a,,b'",
+            "'partition_by' holds an empty name. Write names with commas between them, like 'region, day'.",
+        ),
+        ("'partition_by' = 'a,A'", "'partition_by' names a column twice. Name each column once."),
         ("'priority' =", "The property 'priority' has no value. Write 'priority' = '...'."),
         ("'period' = '1m', 'period' = '2m'", "'period' is given twice, first in line 3. Keep one of them."),
     ],

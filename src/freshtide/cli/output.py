@@ -70,8 +70,17 @@ SelectOption = Annotated[
 
 
 def print_json(value: Any) -> None:
+    """What is infinite or not a number is null: JSON has no such numbers, and most programs cannot read them."""
     # Everything beyond ASCII is written out, so nothing steers a terminal.
-    typer.echo(redacted(json.dumps(value, default=_plain, indent=2)))
+    typer.echo(redacted(json.dumps(_readable(value), default=_plain, indent=2, allow_nan=False)))
+
+
+def _readable(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _readable(item) for key, item in value.items()}
+    return [_readable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def print_text(text: str) -> None:

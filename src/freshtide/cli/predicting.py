@@ -52,7 +52,7 @@ def compare(
     numbers = sorted({*_TRACKS, settings.tracks}) if tracks is None else track_numbers(tracks)
     length = model.horizon if horizon is None else parse_duration(horizon)
     if not length > 0.0:
-        raise UsageError("The horizon must be more than zero.")
+        raise UsageError(f"The horizon must be longer than 0s, not '{horizon}'.", way_out="Write it like --horizon 2h.")
     predictions = [
         predict(model, policy, tracks=number, horizon=length, seed=seed, scheduler=name)
         for name, policy in policies.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -180,7 +181,8 @@ def query(
     values = (rows.slice(0, limit) if cut else rows).to_pylist()
     as_of = None if edge is None else format_instant(edge)
     if as_json:
-        print_json({"columns": rows.column_names, "rows": values, "as_of": as_of, "complete": not cut})
+        told = [_with_odd_numbers(row) for row in values]
+        print_json({"columns": rows.column_names, "rows": told, "as_of": as_of, "complete": not cut})
         return
     shown = Table(header_style="bold")
     for name in rows.column_names:
@@ -266,6 +268,15 @@ def _audit_json(result: AuditResult) -> dict[str, Any]:
 
 def _count_json(count: RowCount) -> dict[str, Any]:
     return {**{name: getattr(count, name) for name in count.__slots__}, "unaccounted": count.unaccounted}
+
+
+def _with_odd_numbers(value: Any) -> Any:
+    """Rows may hold numbers that JSON has none for: they are written as Spark writes them, to be told from null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else f"{'-' * (value < 0)}Infinity"
+    if isinstance(value, dict):
+        return {key: _with_odd_numbers(item) for key, item in value.items()}
+    return [_with_odd_numbers(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _cell(value: object) -> str:

@@ -25,6 +25,19 @@ class ArrivalTimes:
     """None where it holds no row with a time."""
 
 
+def age_spread(timestamp_jitter: float | None, least_age: float) -> float:
+    """How much older than another one a file may be when it comes; None stands for a jitter that nobody knows."""
+    return max(0.0, (timestamp_jitter or 0.0) - least_age)
+
+
+def stamp_spread(arrival_jitter: float, ages: float) -> float:
+    """Any k files in a row bring at most k periods of data, and so much more; `ages` is how much these differ.
+
+    Of k periods, the first file before them may have come early and old, and their last one late and young.
+    """
+    return arrival_jitter + ages
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rhythm:
     """How a feed delivers when it is healthy (Definition 2).
@@ -55,11 +68,7 @@ class Rhythm:
 
     @property
     def stamp_spread(self) -> float:
-        """Any k files in a row bring at most k periods of data, and so much more.
-
-        Of k periods, the first file before them may have come early and old, and their last one late and young.
-        """
-        return self.arrival_jitter + max(0.0, (self.timestamp_jitter or 0.0) - self.least_age)
+        return stamp_spread(self.arrival_jitter, age_spread(self.timestamp_jitter, self.least_age))
 
     def off_time(self, at: float) -> float:
         """How long after (or, below 0, before) the nearest interval for arrivals a file came; 0 for on time."""

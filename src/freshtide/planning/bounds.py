@@ -12,6 +12,7 @@ from typing import Literal
 
 from freshtide.core.costs import SHORTEST, Cost, CostModel
 from freshtide.core.durations import format_duration
+from freshtide.core.health import age_spread, stamp_spread
 from freshtide.guarantees import (
     Breach,
     Group,
@@ -73,13 +74,11 @@ class Demand:
 
     @property
     def age_spread(self) -> float:
-        """How much older than another one a file may be when it comes."""
-        return max(0.0, (self.timestamp_jitter or 0.0) - self.least_age)
+        return age_spread(self.timestamp_jitter, self.least_age)
 
     @property
     def stamp_spread(self) -> float:
-        """Any k files in a row bring at most k periods of data, and so much more."""
-        return self.arrival_jitter + self.age_spread
+        return stamp_spread(self.arrival_jitter, self.age_spread)
 
     @property
     def beta(self) -> float:

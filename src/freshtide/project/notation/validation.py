@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, ValidationInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from freshtide.core.durations import parse_duration
@@ -19,6 +19,11 @@ from freshtide.project.notation.yamlfile import KeyPath
 
 Place = Callable[[KeyPath], Origin]
 """From a path of keys to the place in the user's project that it was written at."""
+
+
+LEAST_PRIORITY, MOST_PRIORITY = 1e-6, 1e6
+"""Twelve orders of magnitude between two tables are more than anybody can tell apart, and no sum of them overflows."""
+_LONGEST_QUOTE = 40
 
 
 class Written(BaseModel):
@@ -50,7 +55,7 @@ def plain(value: object, what: str) -> str | int | float:
     """A word or a number, as it can be written for a duration or a size."""
     if isinstance(value, str | int | float):
         return value
-    raise wrong(f"{what.capitalize()} is expected here.")
+    raise wrong(f"{what.capitalize()} is expected here, not {_shown(value)}.", way_out="Write one word or number.")
 
 
 def chosen(value: Any, allowed: tuple[str, ...], what: str) -> str:
@@ -72,24 +77,38 @@ def _duration(value: object) -> Any:
     return understood(parse_duration, plain(value, "a duration"))
 
 
-def _positive_duration(value: object) -> Any:
-    seconds = _duration(value)
+def positive(value: object, setting: str) -> float:
+    """The seconds of a time that passes."""
+    seconds: float = _duration(value)
     if not seconds > 0:
-        raise wrong("The duration must be more than zero.")
+        raise wrong(
+            f"'{setting}' must be longer than 0s, not '{value}'.",
+            way_out="Write it like 90s, 5m, 1h30m or '15 minutes'.",
+        )
     return seconds
+
+
+def _positive_duration(value: object, info: ValidationInfo) -> float:
+    return positive(value, info.field_name or "a duration")
 
 
 def _priority(value: object) -> float:
     try:
         number = float(value) if isinstance(value, str | int | float) else 0.0
-    except ValueError:
+    except (ValueError, OverflowError):
         number = 0.0
-    if not 0 < number < float("inf") or isinstance(value, bool):
+    if not LEAST_PRIORITY <= number <= MOST_PRIORITY or isinstance(value, bool):
         raise wrong(
-            f"'{value}' is not a priority.",
-            way_out="A priority is a number above zero; with 0.01 a table counts for a hundredth of one with 1.",
+            f"'{_shortened(value)}' is not a priority.",
+            way_out=f"A priority is a number from {LEAST_PRIORITY:.6f} to {MOST_PRIORITY:,.0f}; with 0.01 a table "
+            "counts for a hundredth of one with 1.",
         )
     return number
+
+
+def _shortened(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
 
 
 def _future_limit(value: object) -> Any:

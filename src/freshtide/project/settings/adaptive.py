@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from freshtide.core.durations import parse_duration
 from freshtide.core.errors import Origin, Problem, choices
 from freshtide.guarantees import Breach
-from freshtide.project.notation.validation import Place, Written, check, chosen, plain, understood, wrong
+from freshtide.project.notation.validation import Place, Written, check, chosen, positive, wrong
 from freshtide.project.notation.yamlfile import KeyPath
 from freshtide.scheduling import Adaptive, Policy, adaptive_policy
 
@@ -65,31 +64,24 @@ def not_to_be_kept(breaches: Iterable[Breach], origin: Origin | None = None) -> 
     ]
 
 
-def _by_table(value: Mapping[Any, object]) -> dict[str, float]:
-    return {str(table): _seconds(seconds) for table, seconds in value.items()}
-
-
-def _seconds(value: object) -> float:
-    seconds: float = understood(parse_duration, plain(value, "a duration"))
-    if not seconds > 0.0:
-        raise wrong("The duration must be more than zero.")
-    return seconds
+def _by_table(setting: str, value: Mapping[Any, object]) -> dict[str, float]:
+    return {str(table): positive(seconds, f"{setting}.{table}") for table, seconds in value.items()}
 
 
 def _recovery(value: object) -> str | float | dict[str, float]:
     if isinstance(value, Mapping):
-        return _by_table(value)
+        return _by_table("recovery", value)
     if isinstance(value, str) and value.lower() in _FORMULAS:
         return value.lower()
     try:
-        return _seconds(value)
+        return positive(value, "recovery")
     except ValueError as error:
         way_out = "Write fastest, together, a duration, or durations by table: {a: 90s}."
         raise wrong(f"'{value}' is not a recovery period.", way_out=way_out) from error
 
 
 def _threshold(value: object) -> float | dict[str, float]:
-    return _by_table(value) if isinstance(value, Mapping) else _seconds(value)
+    return _by_table("threshold", value) if isinstance(value, Mapping) else positive(value, "threshold")
 
 
 class _WrittenAdaptive(Written):

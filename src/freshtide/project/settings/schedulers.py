@@ -212,6 +212,7 @@ _INHERITANCES: Mapping[str, Inheritance] = {
     inheritance.name: inheritance for inheritance in (NoInheritance(), SumInheritance(), MaxInheritance())
 }
 _MAX_PLUS = "{max-plus: 2}"
+_MOST_PER_LEVEL = 100.0
 
 
 def _inheritance(value: object) -> Inheritance:
@@ -219,9 +220,12 @@ def _inheritance(value: object) -> Inheritance:
         factor = value.get(MaxPlusInheritance.name)
         if list(value) != [MaxPlusInheritance.name] or isinstance(factor, bool) or not isinstance(factor, int | float):
             raise wrong("An inheritance with a parameter is max-plus.", way_out=f"Write it like {_MAX_PLUS}.")
-        # Below 1 a table would count for less than what is computed from it; infinity fails the second comparison.
-        if not 1.0 <= factor < float("inf"):
-            raise wrong(f"The factor of max-plus must be a finite number of at least 1, not '{factor}'.")
+        # Below 1 a table would count for less than what is computed from it. It is applied once for each level.
+        if not 1.0 <= factor <= _MOST_PER_LEVEL:
+            raise wrong(
+                f"The factor of max-plus must be a number from 1 to {_MOST_PER_LEVEL:g}, not '{factor}'.",
+                way_out=f"Write it like {_MAX_PLUS}.",
+            )
         return MaxPlusInheritance(k=float(factor))
     if value == MaxPlusInheritance.name:
         raise wrong("The inheritance max-plus needs its factor.", way_out=f"Write it like {_MAX_PLUS}.")

@@ -136,7 +136,7 @@ def _spark(value: object) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise wrong("Spark's configuration is keys and values.")
+        raise wrong("Spark's configuration is keys and values.", way_out="Write it like {spark.driver.memory: 4g}.")
     settings = {SPARK_NAMES.get(key, key): text for key, text in _flattened(value, "")}
     for name, text in settings.items():
         _check_spark(name, text)

@@ -119,18 +119,21 @@ def _grain(value: object) -> Grain:
     return Grain.of_seconds(seconds)
 
 
+_COLUMNS = "Write names with commas between them, like 'region, day'."
+
+
 def _columns(setting: str) -> Callable[[object], tuple[str, ...]]:
     """Reads a setting that lists columns, with commas between them or as a list."""
 
     def read(value: object) -> tuple[str, ...]:
         names = value.split(",") if isinstance(value, str) else value
         if not isinstance(names, Iterable):
-            raise wrong(f"'{setting}' lists columns.")
+            raise wrong(f"'{setting}' lists columns.", way_out=_COLUMNS)
         columns = tuple(str(name).strip() for name in names)
         if not all(columns):
-            raise wrong(f"'{setting}' holds an empty name.")
+            raise wrong(f"'{setting}' holds an empty name.", way_out=_COLUMNS)
         if len({column.lower() for column in columns}) < len(columns):
-            raise wrong(f"'{setting}' names a column twice.")
+            raise wrong(f"'{setting}' names a column twice.", way_out="Name each column once.")
         return columns
 
     return read
