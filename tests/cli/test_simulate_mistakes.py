@@ -106,7 +106,7 @@ TWO = "horizon: 9\ntables:\n  a: {period: 1}\n  x: {sources: [a]}\n  y: {sources
                 "Write a number of at least 1, slack, or none."
             ],
         ),
-        ("horizon: 0\ntables: {a: {period: 1}}\n", ["1: The duration must be more than zero."]),
+        ("horizon: 0\ntables: {a: {period: 1}}\n", ["1: 'horizon' must be longer than 0s, not '0'."]),
         (
             "horizon: long\ntables: {a: {period: 1}}\n",
             ["1: 'long' is not a duration. Write it like 90s, 5m, 1h30m or '15 minutes'."],

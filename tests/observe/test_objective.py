@@ -82,6 +82,17 @@ def test_a_table_counts_from_when_it_first_had_data(shop: Shop) -> None:
     assert hour.objective.weighted_staleness == pytest.approx((5 * 900.0**2 / 2 + 300.0**2 / 2) / 900.0)
 
 
+def test_a_table_that_was_taken_out_counts_from_when_it_came_back(shop: Shop) -> None:
+    moves(shop, "orders", (-3_000.0, -3_000.0), (-300.0, -300.0), before=-3_300.0)
+    shop.is_fresh("orders", -300.0, since=NOON - 900.0)
+    found = hour_of(shop).tables["orders"]
+    # It was 35 minutes stale when it came back, and within its target of 10 minutes from the second commit on.
+    assert (found.since, found.length) == (NOON - 900.0, 900.0)
+    assert found.within == pytest.approx(300.0)
+    assert found.mean_staleness * 900.0 == pytest.approx(600.0 * (2_100.0 + 2_700.0) / 2 + 300.0 * 300.0 / 2)
+    assert not hour_of(shop).is_whole("orders")
+
+
 def test_an_interrupted_update_has_moved_its_table_as_far_as_the_next_one_found_it(shop: Shop) -> None:
     shop.runs("orders", since=-3_000.0, from_freshness=NOON - 3_600.0)
     shop.catalog.updates.interrupt_running(NOON - 2_400.0)

@@ -92,10 +92,11 @@ def test_an_update_that_runs_is_shown_with_its_track(shop: Shop) -> None:
 
 
 def test_updates_are_counted_and_timed(shop: Shop) -> None:
-    shop.is_fresh("orders", 0.0, updates=2, busy=6.0)
+    # Of the third, which was booked after a crash, nobody knows how long it took.
+    shop.is_fresh("orders", 0.0, updates=3, busy=6.0, timed=2)
     shop.catalog.tables.count_failure("orders")
     found = report(shop, "orders")
-    assert (found.updates, found.failures) == (2, 1)
+    assert (found.updates, found.failures) == (3, 1)
     assert found.mean_seconds == pytest.approx(3.0)
 
 

@@ -147,8 +147,8 @@ def test_a_failure_in_a_module_of_the_project_is_told_there(cpu: ProjectFolder) 
     [
         (
             "@materialized_view(priority=0)\ndef v(cpu): ...",
-            "tables/v.py:3: '0' is not a priority. A priority is a number from 0.000001 to 1,000,000; with 0.01 a table "
-            "counts for a hundredth of one with 1.",
+            "tables/v.py:3: '0' is not a priority. A priority is a number from 0.000001 to 1,000,000; with 0.01 a "
+            "table counts for a hundredth of one with 1.",
         ),
         (
             "@materialized_view\ndef v(cppu): ...",

@@ -188,7 +188,8 @@ def test_parts_can_be_set_alone(written: str, changes: dict[str, Any]) -> None:
         ),
         (
             "scheduler:\n  inheritance: {max-plus: 0.5}\n",
-            "freshtide.yml:2: The factor of max-plus must be a number from 1 to 100, not '0.5'. Write it like {max-plus: 2}.",
+            "freshtide.yml:2: The factor of max-plus must be a number from 1 to 100, not '0.5'. "
+            "Write it like {max-plus: 2}.",
         ),
         (
             "scheduler:\n  chopping: 0.5\n",

@@ -110,6 +110,8 @@ tables = Table(
     Column("updates", BigInteger, nullable=False),
     Column("failures", BigInteger, nullable=False),
     Column("busy", Float(53), nullable=False),
+    Column("timed", BigInteger),
+    Column("since", Float(53)),
 )
 
 update_groups = Table(

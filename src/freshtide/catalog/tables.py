@@ -31,7 +31,16 @@ class TableRow:
     updates: int = 0
     failures: int = 0
     busy: float = 0.0
-    """Seconds spent in the updates that were committed."""
+    """Seconds spent in the updates of which it is known how long they took."""
+    timed: int = 0
+    """How many these are: of those that were booked after a crash, or from a log alone, nobody knows."""
+    since: float | None = None
+    """When it became part of the warehouse, if it was away or new then; None where nobody knows."""
+
+    @property
+    def mean_seconds(self) -> float | None:
+        """How long an update takes, of those of which that is known."""
+        return self.busy / self.timed if self.timed else None
 
 
 _ADVANCED = tuple(name for name in TableRow.__slots__ if name not in {"name", "status", "reason", "cost", "failures"})
@@ -100,4 +109,7 @@ class TableStates:
 
 
 def _row(values: dict[str, Any]) -> TableRow:
-    return TableRow(**{**values, "cost": CostModel(**(values["cost"] or {})), "counts": values["counts"] or {}})
+    # Earlier versions did not count these apart.
+    timed = values["updates"] if values["timed"] is None else values["timed"]
+    read = {"cost": CostModel(**(values["cost"] or {})), "counts": values["counts"] or {}, "timed": timed}
+    return TableRow(**{**values, **read})

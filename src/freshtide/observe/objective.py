@@ -2,7 +2,8 @@
 
 At a moment it is the sum, over all tables that have data, of priority times staleness; lateness is the same with what
 staleness is beyond the target lag, of the tables that have one. Over a stretch of time it is the mean of these sums.
-Times in which no run goes on count like all others: tables grow stale in them.
+Times in which no run goes on count like all others: tables grow stale in them. Times in which a table was taken out do
+not: it counts from when it came back.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ def last_hour(catalog: Catalog, tables: Sequence[Table], rows: Mapping[str, Tabl
         stretch = stretch_of(
             own[0].before if own else row.freshness,
             _commits(own, row.freshness),
-            since=now - SPAN,
+            # What was while it was no part of the warehouse is nobody's to keep.
+            since=now - SPAN if row.since is None else max(now - SPAN, row.since),
             until=now,
             target=table.target_lag,
         )

@@ -101,7 +101,11 @@ class _Run:
         self._until = now if goes_on else catalog.last_sign_of_life() or began
         self._demands = {table: demand for demand in demands for table in demand.target_lags}
         self._steps: dict[str, list[UpdateRow]] = {}
+        joined = {name: row.since or began for name, row in catalog.tables.all().items()}
         for update in catalog.updates.done_since(began):
+            # A table that was taken out in between has been promised something only since it is back.
+            if update.finished_at is not None and update.finished_at < joined.get(update.table, began):
+                continue
             if update.finished_at is not None and update.finished_at <= self._until and update.freshness is not None:
                 self._steps.setdefault(update.table, []).append(update)
         self._curves: dict[str, StalenessCurve | None] = {}

@@ -48,14 +48,15 @@ def catch_up(
     return revised
 
 
-def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: float = 0.0) -> TableRow:
-    """A table's row once an update of it has been committed."""
+def after_update(row: TableRow, record: UpdateRecord, version: int, *, took: float | None = None) -> TableRow:
+    """A table's row once an update of it has been committed; None: nobody knows how long it `took`."""
     counted = {} if record.kind is UpdateKind.REBUILD else row.counts
     return replace(
         _standing_at(row, record, version),
         counts={part: counted.get(part, 0) + value for part, value in record.counts.parts().items()},
         updates=row.updates + 1,
-        busy=row.busy + took,
+        busy=row.busy + (took or 0.0),
+        timed=row.timed + (took is not None),
     )
 
 

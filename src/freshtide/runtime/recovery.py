@@ -35,7 +35,7 @@ def bring_up(
 ) -> None:
     """Bring the rows of some tables up to their logs, and let base tables hear of the files that their feeds have."""
     for table in (graph[name] for name in names):
-        before = known.get(table.name, TableRow(name=table.name))
+        before = known.get(table.name, TableRow(name=table.name, since=now))
         row = _recovered(table, before, graph=graph, store=store, catalog=catalog, now=now)
         if row != before or table.name not in known:
             catalog.tables.put(row)
@@ -79,7 +79,7 @@ def _recovered(
     if table.flow is None:
         catalog.arrivals.unload_after(table.name, landed)
     if landed < row.number:
-        known = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost)
+        known = TableRow(name=table.name, status=row.status, reason=row.reason, cost=row.cost, since=row.since)
         # Loaded once more, files would be in the other targets of a flow twice. So they stay booked, and the table
         # keeps its place, until all that ever arrived has gone through the flow anew.
         row = known if table.flow is None else replace(known, freshness=row.freshness, safe=row.safe)
