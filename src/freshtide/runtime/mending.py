@@ -1,4 +1,4 @@
-"""What is done about what is lost: the table that it belongs to is computed anew, where that can be done."""
+"""What is done about what is lost or outgrown: the table is computed anew, where that can be done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from freshtide.world import Disk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mending:
-    """What to say of a loss, and the table to compute anew, if one can be."""
+    """What to say of it, and the table to compute anew, if one can be."""
 
     told: str
     table: str | None
@@ -36,3 +36,14 @@ def mending_of(loss: Loss, graph: TableGraph, catalog: Catalog, disk: Disk) -> M
         way_out = f"Then `freshtide backfill {holding.table}` makes it anew."
         return Mending(told=f"{has_lost}. {error} {way_out}", table=None)
     return Mending(told=f"{has_lost}, and is made anew with '{holding.table}'.", table=holding.table)
+
+
+def outgrown_mending(table: str, reason: str, graph: TableGraph, catalog: Catalog, disk: Disk) -> Mending:
+    """How a base table goes on to which no row can be added as it is: it is loaded anew, if its files are there."""
+    try:
+        require_files(disk, graph[table], catalog.arrivals.loaded(table))
+    except FreshtideError as error:
+        return Mending(
+            told=f"{reason} {error} Until then, or until that is taken back, it cannot be loaded.", table=None
+        )
+    return Mending(told=f"{reason} It is loaded anew from its files.", table=table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -22,7 +22,7 @@ from freshtide.runtime.disks import disk_checks
 from freshtide.runtime.engine import Engine
 from freshtide.runtime.execution import Computer, Executor
 from freshtide.runtime.memory import UpdateMemory
-from freshtide.runtime.mending import mending_of
+from freshtide.runtime.mending import mending_of, outgrown_mending
 from freshtide.runtime.news import News
 from freshtide.runtime.projectwatch import ProjectWatch
 from freshtide.runtime.rearranging import Rearranging
@@ -59,6 +59,8 @@ class RunParts:
     """The project as its files are now; None where it has none."""
     recompute: Callable[[Project], Computer] | None = None
     """What computes for a changed project, beside what does for this one; a FreshtideError where nothing can."""
+    outgrown: Callable[[Project, Computer], Mapping[str, str]] = lambda _project, _computer: {}
+    """Base tables to which what computes can add no row as they are, and why."""
     on_change: Callable[[Project, Computer], None] = lambda _project, _computer: None
     """Told when another project is at work in the run."""
 
@@ -125,6 +127,11 @@ class RunParts:
         )
         beginning = beginning_of(project, self.catalog, revised=revised_views(project.graph, self.store))
         losses = LossFinder(project, self.catalog, self.store).find(holdings(project))
+        mendings = [mending_of(loss, project.graph, self.catalog, self.disk) for loss in losses]
+        mendings += [
+            outgrown_mending(name, reason, project.graph, self.catalog, self.disk)
+            for name, reason in self.outgrown(project, self.computer).items()
+        ]
         trace = TraceWriter(self.places.trace, beginning, disk=self.disk)
         return Engine(
             scheduler_from(beginning, trace.recording(reach_of(project))),
@@ -140,6 +147,8 @@ class RunParts:
                 catalog=self.catalog,
                 store=self.store,
                 clock=self.clock.now,
+                disk=self.disk,
+                outgrown=lambda arrangement: self.outgrown(arrangement.project, arrangement.computer),
             ),
             catalog=self.catalog,
             absences=memory.absences,
@@ -147,7 +156,7 @@ class RunParts:
             threads=self.threads,
             trace=trace,
             disk=self.disk,
-            mendings=[mending_of(loss, project.graph, self.catalog, self.disk) for loss in losses],
+            mendings=mendings,
             watch=ProjectWatch(project.root, clock=self.clock.steady) if watch else None,
             on_change=lambda arrangement: self.on_change(arrangement.project, arrangement.computer),
         )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from freshtide.catalog import Catalog
 from freshtide.core.errors import FreshtideError
-from freshtide.core.events import Event
+from freshtide.core.events import Event, RebuildRequested
 from freshtide.feeds import check_feed, says_the_same
 from freshtide.planning import require_tracks
 from freshtide.project import Changes, Project, Subject, What, changes_between
-from freshtide.runs import beginning_of, pending_announcements
+from freshtide.runs import beginning_of, pending_announcements, require_files
 from freshtide.runtime.arrangements import Arrangement, Prepared, Successor
 from freshtide.runtime.recovery import bring_up, revised_views, time_columns_of
 from freshtide.scheduling import Reconfiguration
 from freshtide.storage import Store
+from freshtide.world import Disk
 
 
 class RestartNeededError(FreshtideError):
@@ -54,8 +55,15 @@ class Rearranging:
         catalog: Catalog,
         store: Store,
         clock: Callable[[], float],
+        disk: Disk,
+        outgrown: Callable[[Arrangement], Mapping[str, str]],
     ) -> None:
-        """`scheduled` is the project as this run schedules it."""
+        """`scheduled` is the project as this run schedules it.
+
+        `outgrown` are base tables to which no row can be added as they are, and why.
+        """
+        self._disk = disk
+        self._outgrown = outgrown
         self._reload = reload
         self._arrange = arrange
         self._scheduled = scheduled
@@ -84,7 +92,11 @@ class Rearranging:
         for feed in project.feeds.values():
             check_feed(feed)
         require_tracks(self._scheduled(project), self._catalog)
-        prepared = Prepared(changes=changes, arrangement=self._arrange(project))
+        arrangement = self._arrange(project)
+        outgrown = self._outgrown(arrangement)
+        for name in outgrown:
+            require_files(self._disk, project.graph[name], self._catalog.arrivals.loaded(name))
+        prepared = Prepared(changes=changes.loading_anew(outgrown), arrangement=arrangement)
         self._last = current, prepared
         return prepared
 
@@ -106,7 +118,7 @@ class Rearranging:
         revised = revised_views(graph, self._store) & added
         change = Reconfiguration(
             after=beginning_of(self._scheduled(project), catalog, revised=revised),
-            redefined=graph.units.of_all(changes.anew),
+            redefined=graph.units.of_all(name for name in changes.anew if not graph[name].is_base),
         )
         feeds = current.project.feeds
         return Successor(
@@ -129,3 +141,5 @@ class Rearranging:
                 graph[name] for name in names if name in current.graph and current.graph[name].feed != graph[name].feed
             ]
             yield from pending_announcements(unit, news, self._catalog)
+        for unit in graph.units.of_all(name for name in prepared.changes.anew if graph[name].is_base):
+            yield RebuildRequested(table=unit)

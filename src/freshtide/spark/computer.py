@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from freshtide.core.arrivals import Arrival
@@ -28,7 +29,7 @@ from freshtide.spark.latest.tables import LatestTables
 from freshtide.spark.loading import BaseTableLoader
 from freshtide.spark.maintenance import LatestViewMaintainer, ViewMaintainer
 from freshtide.spark.scans import SharedScans
-from freshtide.spark.schemas import TableSchemas
+from freshtide.spark.schemas import TableSchemas, arrow_schema_of
 from freshtide.spark.sessions import SparkTracks
 from freshtide.spark.unreadable import KnownGood
 from freshtide.storage import Prepared, Store
@@ -95,6 +96,10 @@ class SparkComputer:
         self._flows = flows
         self._large_update = large_update
         self._clock = clock
+
+    def columns(self, table: str) -> pa.Schema | None:
+        """What an update of a table would write; None where nobody knows yet."""
+        return arrow_schema_of(self._schemas.of(table)) if self._schemas.types(table) is not None else None
 
     @contextmanager
     def prepared(self, step: ComputedStep, *, pool: str, scans: SharedScans | None = None) -> Iterator[Prepared | None]:

@@ -8,7 +8,7 @@ update computes, and nothing needs Spark.
 """
 
 from freshtide.storage.authority import Authority, Unrestricted
-from freshtide.storage.changes import Change
+from freshtide.storage.changes import Change, outgrown
 from freshtide.storage.compaction import compact
 from freshtide.storage.encoding import Footer, Parquet, RowEncoding
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
@@ -72,6 +72,7 @@ __all__ = [
     "key_column",
     "land",
     "next_number",
+    "outgrown",
     "places",
     "stored_rows",
     "youngest",

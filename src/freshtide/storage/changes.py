@@ -48,15 +48,12 @@ def columns_after(table: str, current: Snapshot | None, change: Change) -> Colum
     wanted = nullable(change.schema)
     if current is None or change.replace_all:
         return _as_delta_has_them(wanted)
-    _require_same_partitions(table, current, change)
-    known = {field.name: field for field in current.schema}
-    for field in wanted:
-        old = known.get(field.name)
-        if old is not None and old.type != field.type:
-            raise StorageError(
-                f"Column '{field.name}' of '{table}' is {old.type} in the table and {field.type} now.",
-                way_out=f"Run `freshtide backfill {table}` to rebuild the table with the new type.",
-            )
+    fault = _other_type(table, current, wanted)
+    if fault is None and change.add:
+        fault = _other_partitions(table, current, change.partition_by)
+    if fault is not None:
+        raise StorageError(fault, way_out=f"Run `freshtide backfill {table}` to rebuild the table with what is new.")
+    known = {field.name for field in current.schema}
     added = [field for field in wanted if field.name not in known]
     if not added:
         return Columns(current.schema, current.spark_schema)
@@ -68,10 +65,25 @@ def _as_delta_has_them(schema: pa.Schema) -> Columns:
     return Columns(pa.schema(found), found.to_json())
 
 
-def _require_same_partitions(table: str, current: Snapshot, change: Change) -> None:
-    if change.add and change.partition_by != current.partition_by:
-        before, now = (", ".join(by) or "nothing" for by in (current.partition_by, change.partition_by))
-        raise StorageError(
-            f"'{table}' is partitioned by {before} on disk and by {now} now.",
-            way_out=f"Run `freshtide backfill {table}` to rebuild the table with the new partitions.",
-        )
+def outgrown(table: str, current: Snapshot | None, schema: pa.Schema, partition_by: tuple[str, ...]) -> str | None:
+    """Why rows of these columns could not be added to a table as it is; None where they can."""
+    if current is None:
+        return None
+    wanted = _as_delta_has_them(nullable(schema)).arrow
+    return _other_type(table, current, wanted) or _other_partitions(table, current, partition_by)
+
+
+def _other_type(table: str, current: Snapshot, wanted: pa.Schema) -> str | None:
+    known = {field.name: field for field in current.schema}
+    for field in wanted:
+        old = known.get(field.name)
+        if old is not None and old.type != field.type:
+            return f"Column '{field.name}' of '{table}' is {old.type} in the table and {field.type} now."
+    return None
+
+
+def _other_partitions(table: str, current: Snapshot, partition_by: tuple[str, ...]) -> str | None:
+    if partition_by == current.partition_by:
+        return None
+    before, now = (", ".join(by) or "nothing" for by in (current.partition_by, partition_by))
+    return f"'{table}' is partitioned by {before} on disk and by {now} now."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -35,6 +35,9 @@ class PropertyChange:
 
     def __str__(self) -> str:
         return self.name if self.before is None else f"{self.name} {self.before} -> {self.after}"
+
+
+_COLUMNS = (PropertyChange(name="columns"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,23 @@ class Changes:
     def anew(self) -> tuple[str, ...]:
         """Tables that are computed anew."""
         return tuple(change.name for change in self.items if change.anew)
+
+    def loading_anew(self, reasons: Mapping[str, str]) -> Changes:
+        """The same, where tables have to be loaded anew from their files as well, each for its reason."""
+        told = {name: f"{reason} It is loaded anew from its files." for name, reason in reasons.items()}
+        known = {change.name for change in self.items if change.subject is Subject.TABLE}
+        items = [
+            replace(change, anew=True, note=told[change.name])
+            if change.subject is Subject.TABLE and change.name in told
+            else change
+            for change in self.items
+        ]
+        items += [
+            Change(subject=Subject.TABLE, name=name, what=What.CHANGED, properties=_COLUMNS, anew=True, note=note)
+            for name, note in told.items()
+            if name not in known
+        ]
+        return replace(self, items=tuple(items))
 
     @property
     def restarts(self) -> tuple[Change, ...]:
