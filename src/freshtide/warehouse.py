@@ -42,7 +42,7 @@ from freshtide.project import (
     settings_from,
 )
 from freshtide.requests import ask
-from freshtide.runs import Places
+from freshtide.runs import Places, Presence, seen_by_others
 from freshtide.runtime import EngineReport, OutageListener, Workbench, logging_to
 from freshtide.spark import AuditResult, DataFrame, Listener, SparkSession, run_query
 from freshtide.spark.flows import PACK_ROWS, FlowReport, Progress, run_flow
@@ -84,6 +84,7 @@ class Warehouse:
         self._is_of_files = False
         """Whether a project folder says what it is, and can be read again."""
         self._workbench: Workbench | None = None
+        self._presence: Presence | None = None
 
     @classmethod
     def open(cls, folder: str | Path, *, spark: SparkSession | None = None) -> Warehouse:
@@ -161,7 +162,7 @@ class Warehouse:
         """The warehouse at work; Spark is started the first time it is needed."""
         if self._workbench is None:
             reload = load_project if self._is_of_files else None
-            self._workbench = Workbench(self.project, spark=self._spark, reload=reload)
+            self._workbench = Workbench(self.project, spark=self._spark, reload=reload, on_change=self._works)
         return self._workbench
 
     def run_once(self) -> EngineReport:
@@ -187,13 +188,14 @@ class Warehouse:
         """
         self._require_free()
         tell = on_news or (lambda _sentence: None)
-        with self.workbench.leased(tell=tell) as lease, logging_to(Places(self.project).log):
+        with self.seen(), self.workbench.leased(tell=tell) as lease, logging_to(Places(self.project).log):
 
             def is_over() -> bool:
                 lease.require()
                 return until is not None and until()
 
             engine = self.workbench.engine(once=once, watch=watch)
+            self._works(self.project)
             return engine.run(
                 stop=stop or threading.Event(),
                 once=once,
@@ -202,6 +204,23 @@ class Warehouse:
                 on_outage=on_outage,
                 on_news=on_news,
             )
+
+    @contextmanager
+    def seen(self) -> Iterator[None]:
+        """Let others see within this block that a run starts or goes on, and with what; a run does so by itself."""
+        if self._presence is not None or not self._is_of_files:
+            yield
+            return
+        with seen_by_others(self.project) as presence:
+            self._presence = presence
+            try:
+                yield
+            finally:
+                self._presence = None
+
+    def _works(self, project: Project) -> None:
+        if self._presence is not None:
+            self._presence.works(project)
 
     def listen(self, table: str, listener: Listener) -> None:
         """Have a function called with the rows that each update brings into an update table or a latest view.

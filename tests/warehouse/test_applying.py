@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ class Running:
     """A project in a folder, and a warehouse that runs it on another thread."""
 
     def __init__(self, folder: Path, spark: SparkSession, *, watch: bool = False) -> None:
-        self.folder = folder
+        self.folder, self.spark = folder, spark
         for below in ("feeds", "tables", "landing/sales", "landing/visits"):
             (folder / below).mkdir(parents=True)
         self.write("freshtide.yml", SETTINGS)
@@ -79,6 +80,9 @@ class Running:
         if not any((folder / "_delta_log").glob("[0-9]*")):
             return []
         return sorted(pl.read_delta(str(folder))["v"].to_list())
+
+    def type_of(self, table: str) -> pl.DataType:
+        return pl.read_delta(str(self.folder / "warehouse" / table)).schema["v"]
 
     def wait_for(self, table: str, *values: int) -> None:
         wait_until(lambda: self.values(table) == list(values), unless=lambda: self._fault)
@@ -223,6 +227,50 @@ def test_what_is_refused_changes_nothing(running: Running, file: str, text: str,
     assert running.changes() == []
     running.write("freshtide.yml", SETTINGS)
     running.write("tables/tables.sql", TABLES)
+
+
+def test_a_table_whose_columns_become_others_is_loaded_anew_by_a_run_and_by_the_next_one(running: Running) -> None:
+    running.land("sales", "first", 10, 60)
+    running.wait_for("large", 60)
+    running.write("feeds/sales_feed.yml", FEED.format(name="sales").replace("v: int", "v: bigint"))
+    asked = freshtide("apply", at=running.folder)
+    assert asked.returncode == 2
+    assert "1 table computed anew: sales" in asked.stderr
+    assert (
+        "Column 'v' of 'sales' is int32 in the table and int64 now. It is loaded anew from its files." in asked.stdout
+    )
+    assert freshtide("apply", "--yes", at=running.folder).returncode == 0
+    running.land("sales", "second", 20, 70)
+    running.wait_for("sales", 10, 20, 60, 70)
+    running.wait_for("large", 60, 70)
+    assert {running.type_of(table) for table in ("sales", "large")} == {pl.Int64}
+    assert {table["status"] for table in running.status().values()} == {"active"}
+    # Where the files are gone, nothing changes.
+    hidden = running.folder / "landing" / "sales" / "first.away"
+    (running.folder / "landing" / "sales" / "first.csv").rename(hidden)
+    running.write("feeds/sales_feed.yml", FEED.format(name="sales").replace("v: int", "v: double"))
+    refused = freshtide("apply", "--yes", at=running.folder)
+    assert refused.returncode == 1
+    assert "'sales' cannot be rebuilt: 1 of its files are away" in refused.stderr
+    hidden.rename(hidden.with_suffix(".csv"))
+    running.end()
+    with Warehouse.open(running.folder, spark=running.spark) as again:
+        again.run_once()
+    assert {running.type_of(table) for table in ("sales", "large")} == {pl.Float64}
+    assert (running.values("sales"), running.values("large")) == ([10, 20, 60, 70], [60, 70])
+
+
+def test_a_table_that_comes_back_counts_from_then_on_and_forgets_no_mean(running: Running) -> None:
+    running.land("sales", "first", 10, 60)
+    running.wait_for("large", 60)
+    running.write("tables/tables.sql", TABLES.split(";", maxsplit=1)[0] + ";\n")
+    assert freshtide("apply", at=running.folder).returncode == 0
+    running.write("tables/tables.sql", TABLES)
+    back = time.time()
+    assert freshtide("apply", at=running.folder).returncode == 0
+    found = running.status()["large"]
+    assert found["last_hour"]["seconds"] <= time.time() - back
+    assert found["mean_seconds"] is None, "nobody knows how long its updates took"
 
 
 def test_without_a_run_the_next_one_takes_the_project_as_it_is(tmp_path: Path, spark: SparkSession) -> None:

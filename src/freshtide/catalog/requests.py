@@ -112,17 +112,22 @@ class RequestQueue:
         longest: float | None = None,
         taken_up_within: float | None = None,
         going_on: Callable[[], bool] = lambda: True,
+        starting: Callable[[], bool] = lambda: False,
     ) -> Request:
         """Wait until a request has been answered by the run that takes it up, for as long as that is `going_on`.
 
-        At most `longest`, or for as long as it takes a run that has begun with it within `taken_up_within`.
+        At most `longest`, or for as long as it takes a run that has begun with it within `taken_up_within`. While it is
+        `starting` it can answer nobody, and none of that time counts.
         A request that is not waited for any more is withdrawn: nobody is surprised by it later.
         """
-        began = _CLOCK.steady()
-        until = None if longest is None else began + longest
-        begun_by = None if taken_up_within is None else began + taken_up_within
+        until = begun_by = None
+        counts = False
         try:
             while True:
+                if not counts and not starting():
+                    counts, began = True, _CLOCK.steady()
+                    until = None if longest is None else began + longest
+                    begun_by = None if taken_up_within is None else began + taken_up_within
                 # Asked first: a run that ends answers before.
                 there = going_on()
                 request = self.get(request_id)

@@ -9,13 +9,12 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from freshtide.catalog import Catalog, RequestKind, RunLock
+from freshtide.catalog import Catalog, RequestKind
 from freshtide.cli.output import JsonOption, console, errors, number_of, print_json
-from freshtide.cli.places import HERE, ProjectOption, looking_at
+from freshtide.cli.places import HERE, ProjectOption, looking_on, open_project
 from freshtide.core.errors import UsageError
 from freshtide.project import Changes, Project, What
 from freshtide.requests import ask_the_run
-from freshtide.runs import Places
 from freshtide.world import SystemClock
 
 # What follows takes as long as Spark needs to look at every query.
@@ -38,10 +37,15 @@ def apply(
     as_json: JsonOption = False,
 ) -> None:
     """Let the project take effect in the run that is going on, without stopping it; shows what changes first."""
-    with looking_at(project) as (loaded, catalog):
-        if RunLock(Places(loaded).lock).holder() is None:
-            _tell_at_rest(loaded, as_json)
+    edited = open_project(project)
+    with looking_on(project) as sight:
+        if not sight.goes_on and sight.starting is None:
+            _tell_at_rest(edited, as_json)
             return
+        loaded, catalog = sight.project, sight.catalog
+        if sight.starting is not None:
+            # It has read the project before, and compares when it can.
+            errors.print(f"A run is starting ({sight.starting}): waiting until it can answer …", soft_wrap=True)
         changes = Changes.from_json(json.loads(_ask(loaded, catalog, RequestKind.PLAN, "")))
         if not as_json:
             _show(changes)

@@ -10,16 +10,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from freshtide.catalog import RequestKind, RunLock
+from freshtide.catalog import RequestKind
 from freshtide.cli.controlling import ask
 from freshtide.cli.output import JsonOption, console, duration, on_one_line, print_json
-from freshtide.cli.places import HERE, ProjectOption, looking_at
+from freshtide.cli.places import HERE, ProjectOption, looking_at, looking_on
 from freshtide.core.arrivals import LOADABLE, ArrivalState
 from freshtide.core.errors import RunFailedError, UsageError, suggestion
 from freshtide.core.instants import format_instant
 from freshtide.feeds import CHANGED, PUT_ASIDE
 from freshtide.observe import FeedHealth, FeedReport, HealthState, feed_healths, outage_story, warehouse_status
-from freshtide.runs import Places
 from freshtide.world import SystemClock
 
 _COLOURS = {
@@ -45,9 +44,9 @@ def feeds(context: typer.Context, project: ProjectOption = HERE, as_json: JsonOp
     """Show the feeds: files by state, why some are in trouble, whether each delivers as it should, and outages."""
     if context.invoked_subcommand is not None:
         return
-    with looking_at(project) as (loaded, catalog):
+    with looking_on(project) as sight:
+        loaded, catalog, going_on = sight.project, sight.catalog, sight.goes_on
         now = SystemClock().now()
-        going_on = RunLock(Places(loaded).lock).holder() is not None
         reports = warehouse_status(loaded, catalog, now, run_going_on=going_on).feeds
         healths = feed_healths(loaded, catalog, now, run_going_on=going_on)
     if as_json:

@@ -12,10 +12,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from freshtide.catalog import RunLock
 from freshtide.cli.feeds import feeds_json
 from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json, visible
-from freshtide.cli.places import HERE, ProjectOption, looking_at, open_project
+from freshtide.cli.places import HERE, ProjectOption, Sight, looking_on, open_project, print_sight
 from freshtide.cli.tables import counts_table, print_objective, status_table
 from freshtide.core.instants import format_instant, seconds
 from freshtide.observe import (
@@ -51,9 +50,9 @@ def status(
     as_json: JsonOption = False,
 ) -> None:
     """Show every table: staleness, target lag and how much of the last hour it was kept, what waits, what runs."""
-    with looking_at(project) as (loaded, catalog):
+    with looking_on(project) as sight:
+        loaded, catalog, going_on = sight.project, sight.catalog, sight.goes_on
         chosen = select_tables(loaded.graph, select or ())
-        going_on = RunLock(Places(loaded).lock).holder() is not None
         at = SystemClock().now()
         now = warehouse_status(loaded, catalog, at, select=chosen, run_going_on=going_on, looking_back=True)
         healths = feed_healths(loaded, catalog, now.at, run_going_on=going_on)
@@ -71,7 +70,7 @@ def status(
     if svg is not None:
         console.record = True
     if as_json:
-        shown = now.as_json()
+        shown = {**now.as_json(), "run": sight.as_json()}
         shown["feeds"] = feeds_json(now.feeds, healths)
         for table in shown["tables"]:
             name = table["name"]
@@ -84,7 +83,7 @@ def status(
     elif counts:
         console.print(counts_table(counted))
     else:
-        _print_status(now, bounds, healths.values())
+        _print_status(now, bounds, healths.values(), sight)
         for recovery in recovering.values():
             console.print(f"[yellow]●[/yellow] {escape(recovery.sentence)}", soft_wrap=True)
         if eager.is_eager:
@@ -100,9 +99,12 @@ def status(
         raise typer.Exit(1)
 
 
-def _print_status(now: WarehouseStatus, bounds: Mapping[str, KeptBound], healths: Iterable[FeedHealth]) -> None:
+def _print_status(
+    now: WarehouseStatus, bounds: Mapping[str, KeptBound], healths: Iterable[FeedHealth], sight: Sight
+) -> None:
     console.print(status_table(now, width=console.width, bounds=bounds))
     print_objective(now)
+    print_sight(sight)
     if now.surroundings is not None:
         console.print(f"[red]●[/red] {escape(now.surroundings.story(now.at))}", soft_wrap=True)
     for kept in (bounds[table.name] for table in now.tables if table.name in bounds):
@@ -123,14 +125,15 @@ def _print_status(now: WarehouseStatus, bounds: Mapping[str, KeptBound], healths
 
 def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_json: JsonOption = False) -> None:
     """Show staleness against target lags; exit code 1 when one is broken."""
-    with looking_at(project) as (loaded, catalog):
-        chosen = select_tables(loaded.graph, select or ())
-        now = warehouse_status(loaded, catalog, SystemClock().now(), select=chosen)
+    with looking_on(project) as sight:
+        chosen = select_tables(sight.project.graph, select or ())
+        at = SystemClock().now()
+        now = warehouse_status(sight.project, sight.catalog, at, select=chosen, run_going_on=sight.goes_on)
     never = [table for table in now.tables if table.target_lag is not None and table.lag is None]
     if as_json:
         keys = ("name", "freshness", "staleness", "update_staleness", "target_lag", "within_target")
         rows = [{key: table.as_json()[key] for key in keys} for table in now.tables]
-        print_json({"at": format_instant(now.at), "tables": rows})
+        print_json({"at": format_instant(now.at), "tables": rows, "run": sight.as_json()})
     else:
         shown = Table(box=None, header_style="bold", pad_edge=False)
         for name in ("Table", "Staleness", "Target", ""):
@@ -143,20 +146,22 @@ def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_jso
                 verdict = f"{verdict} [dim](its oldest pending update)[/dim]".lstrip()
             shown.add_row(table.name, duration(table.lag), duration(table.target_lag), verdict)
         console.print(shown)
+        print_sight(sight)
     if now.broken or never:
         raise typer.Exit(1)
 
 
 def explain(table: str, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """Tell why a table is as stale as it is: which source, which queue, what goes first and why."""
-    with looking_at(project) as (loaded, catalog):
-        going_on = RunLock(Places(loaded).lock).holder() is not None
-        told = explained(loaded, catalog, loaded.graph[table].name, SystemClock().now(), run_going_on=going_on)
+    with looking_on(project) as sight:
+        name = sight.project.graph[table].name
+        told = explained(sight.project, sight.catalog, name, SystemClock().now(), run_going_on=sight.goes_on)
     if as_json:
-        print_json(told.as_json())
+        print_json({**told.as_json(), "run": sight.as_json()})
         return
     for sentence in told.sentences:
         console.print(f"• {escape(sentence)}", soft_wrap=True)
+    print_sight(sight)
 
 
 def query(

@@ -36,7 +36,7 @@ def run(
 
     if not as_json:
         errors.print(f"Starting Spark for [bold]{escape(loaded.settings.name)}[/bold] …")
-    with Warehouse.of_project(loaded) as warehouse:
+    with Warehouse.of_project(loaded) as warehouse, warehouse.seen():
         report = run_in_foreground(warehouse, once=once, watch=watch, seconds=seconds, quiet=as_json)
         status = warehouse.status(looking_back=True)
     summary: dict[str, Any] = {"updates": report.updates, "failed": report.failed, **status.as_json()}

@@ -56,7 +56,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     traced = traced_look(Places(project).trace, unit) if is_traced else None
     outlook = outlook_of(scheduler, unit, len(project.graph), traced=traced)
     chain = _limiting_chain(project, catalog, name)
-    sentences = [_how_stale(report), *_state(report, now, run_going_on=run_going_on)]
+    sentences = [_how_stale(report), *_state(report, now)]
     if status.surroundings is not None:
         sentences.append(status.surroundings.story(now))
     if project.graph[name].is_base:
@@ -119,14 +119,19 @@ def _target_story(report: TableReport) -> str:
     return f" That is {kept} its target lag of {format_duration(report.target_lag)}."
 
 
-def _state(report: TableReport, now: float, *, run_going_on: bool) -> list[str]:
-    if run_going_on and report.running_on is not None and report.running_since is not None:
+def _state(report: TableReport, now: float) -> list[str]:
+    if report.running_on is not None and report.running_since is not None:
         since = format_duration(max(0.0, now - report.running_since))
         return [f"It is being updated on track {report.running_on}, for {since} now."]
     if report.status == "failed":
         return [f"It has failed and waits for `freshtide resume {report.name}`: {report.reason}"]
     if report.status == "paused":
         return [f"It is paused: `freshtide resume {report.name}` lets it go on."]
+    if report.interrupted_since is not None:
+        return [
+            f"Its update that began {format_duration(max(0.0, now - report.interrupted_since))} ago was interrupted: "
+            "the run has died. The next run repeats it."
+        ]
     return []
 
 

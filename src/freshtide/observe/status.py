@@ -43,6 +43,8 @@ class TableReport:
     """Files that wait to be loaded; for a derived table 1 if its sources have moved on."""
     running_on: int | None
     running_since: float | None
+    interrupted_since: float | None
+    """When the update was started that a run has left unfinished: it died, and the next one repeats it."""
     updates: int
     failures: int
     mean_seconds: float | None
@@ -75,7 +77,7 @@ class TableReport:
 
     def as_json(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("freshness", "silent_since"):
+        for name in ("freshness", "silent_since", "interrupted_since"):
             shown[name] = None if shown[name] is None else format_instant(shown[name])
         return {**shown, "within_target": self.within_target}
 
@@ -160,13 +162,14 @@ def warehouse_status(
 ) -> WarehouseStatus:
     """Read the catalog and put it into words; looking back, with what the last hour was like.
 
-    Without a run going on, what the catalog has as an outage was left behind by one that was killed.
+    Without a run going on, what the catalog has as an outage or as running was left behind by one that was killed.
     """
     rows = catalog.tables.all()
     freshness = {name: row.freshness for name, row in rows.items()}
     safe = {name: row.safe for name, row in rows.items()}
     pending = catalog.arrivals.pending_counts()
-    running = {update.table: update for update in catalog.updates.running()}
+    begun = {update.table: update for update in catalog.updates.running()}
+    running, interrupted = (begun, {}) if run_going_on else ({}, begun)
     outages = catalog.outages.going_on() if run_going_on else {}
     streams = catalog.streams.all()
     awaited = catalog.arrivals.awaited()
@@ -193,9 +196,10 @@ def warehouse_status(
                 pending=pending.get(name, 0) if table.is_base else int(is_behind(table, fresh, safe, cuts)),
                 running_on=_track(running.get(name)),
                 running_since=running[name].started_at if name in running else None,
+                interrupted_since=interrupted[name].started_at if name in interrupted else None,
                 updates=row.updates if row else 0,
                 failures=row.failures if row else 0,
-                mean_seconds=row.busy / row.updates if row and row.updates else None,
+                mean_seconds=row.mean_seconds if row else None,
                 waits_for=awaited.get(name),
                 silent_since=outages[table.feed].silent_since if table.feed in outages else None,
                 **_stream_standing(table, streams.get(name), catalog, now),

@@ -30,22 +30,26 @@ def find_project(start: Path) -> Path:
     raise ProjectError([_no_project(f"There is no {PROJECT_FILE} in {folder} or above it.")])
 
 
-def load_project(root: Path) -> Project:
-    """The project in a folder, or a ProjectError with everything that is wrong with it."""
+def load_project(root: Path, *, files: Path | None = None) -> Project:
+    """The project in a folder, or a ProjectError with everything that is wrong with it.
+
+    It is read from `files`, a folder with a copy of its files as they once were, if that is given.
+    """
     root = root.resolve()
-    if not (root / PROJECT_FILE).is_file():
-        raise ProjectError([_no_project(f"There is no {PROJECT_FILE} in {root}.")])
+    folder = root if files is None else files.resolve()
+    if not (folder / PROJECT_FILE).is_file():
+        raise ProjectError([_no_project(f"There is no {PROJECT_FILE} in {folder}.")])
     declarations = Declarations()
-    settings = _settings(root, declarations)
-    for path in _files(root / "feeds", ".yml", ".yaml"):
-        _declare_feeds(path, root, declarations)
-    for path in _files(root / "tables", ".sql", ".py"):
+    settings = _settings(folder, root, declarations)
+    for path in _files(folder / "feeds", ".yml", ".yaml"):
+        _declare_feeds(path, folder, root, declarations)
+    for path in _files(folder / "tables", ".sql", ".py"):
         if path.suffix == ".py":
-            declare_python(path, root, declarations)
+            declare_python(path, folder, declarations)
         else:
-            _declare_sql(path, root, declarations)
-    flows = FlowFolder(root, declarations)
-    for path in _files(root / FLOWS, ".yml", ".yaml", ".py"):
+            _declare_sql(path, folder, declarations)
+    flows = FlowFolder(folder, declarations)
+    for path in _files(folder / FLOWS, ".yml", ".yaml", ".py"):
         if path.suffix == ".py":
             flows.declare_python(path)
         else:
@@ -59,18 +63,18 @@ def project_files(root: Path) -> list[Path]:
     return [path for path in sorted(root.glob("*")) if path.suffix in _READ and path.is_file()] + below
 
 
-def _settings(root: Path, declarations: Declarations) -> Settings:
+def _settings(folder: Path, root: Path, declarations: Declarations) -> Settings:
     try:
-        return read_settings(filled_in(read_yaml(root / PROJECT_FILE, root), root), default_name=root.name)
+        return read_settings(filled_in(read_yaml(folder / PROJECT_FILE, folder), root), default_name=root.name)
     except ProjectError as error:
         declarations.reject(error.problems)
         # A stand-in, so that the rest is checked too: with these problems no project comes out.
         return Settings(name=root.name)
 
 
-def _declare_feeds(path: Path, root: Path, declarations: Declarations) -> None:
+def _declare_feeds(path: Path, folder: Path, root: Path, declarations: Declarations) -> None:
     try:
-        file = filled_in(read_yaml(path, root), root)
+        file = filled_in(read_yaml(path, folder), root)
     except ProjectError as error:
         declarations.reject(error.problems, names=[path.stem])
         return

@@ -4,7 +4,7 @@ Each of these is carried out in one place (`handling`): in the catalog, and with
 of. Who asks need not know whether a run is going on (`asking`): that run does it, or the next one finds it done.
 """
 
-from freshtide.requests.asking import ask, ask_the_run
+from freshtide.requests.asking import ask, ask_the_run, is_starting
 from freshtide.requests.handling import Answer, NothingToRebuildError, RequestHandler
 
-__all__ = ["Answer", "NothingToRebuildError", "RequestHandler", "ask", "ask_the_run"]
+__all__ = ["Answer", "NothingToRebuildError", "RequestHandler", "ask", "ask_the_run", "is_starting"]

@@ -9,7 +9,7 @@ from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import RunFailedError
 from freshtide.project import Project
 from freshtide.requests.handling import RequestHandler, require_rebuildable
-from freshtide.runs import Places
+from freshtide.runs import Places, seen_run
 
 # Tables are rebuilt for these, which takes as long as it takes.
 _TAKES_A_RUN = (RequestKind.BACKFILL, RequestKind.ACCEPT)
@@ -55,12 +55,22 @@ def ask_the_run(
     longest: float | None = None,
     taken_up_within: float | None = None,
 ) -> str:
-    """Have something done by the run that is going on; its answer."""
+    """Have something done by the run that is going on, or by one that is starting when it has; its answer."""
     number = catalog.requests.add(kind, target, at=at)
     request = catalog.requests.wait_for(
-        number, longest=longest, taken_up_within=taken_up_within, going_on=lambda: _is_run(project)
+        number,
+        longest=longest,
+        taken_up_within=taken_up_within,
+        going_on=lambda: _is_run(project) or seen_run(project.root) is not None,
+        starting=lambda: is_starting(project),
     )
     return _answer(request)
+
+
+def is_starting(project: Project) -> bool:
+    """Whether a run has read the project and does not work yet."""
+    run = seen_run(project.root)
+    return run is not None and not run.is_at_work
 
 
 def _answer(request: Request) -> str:

@@ -1,9 +1,10 @@
 """What a run begins with and leaves behind: for the run itself, and for those who look on from other processes.
 
 Where a project keeps what (`places`), what its scheduler starts from (`beginning`) and in which rhythm its feeds come
-(`rhythms`), what it is told of what waits (`announcements`), the trace of what was decided, trouble that it waits for,
-what belongs to each table and what of that is lost (`losses`), whether files are what they were (`integrity`). Nothing
-here runs anything, and nothing reports to users: that is `runtime` and `observe`.
+(`rhythms`), what it is told of what waits (`announcements`), what others see of it while it runs (`presence`), the
+trace of what was decided, trouble that it waits for, what belongs to each table and what of that is lost (`losses`),
+whether files are what they were (`integrity`). Nothing here runs anything, and nothing reports to users: that is
+`runtime` and `observe`.
 """
 
 from freshtide.runs.announcements import leftover_announcements, pending_announcements
@@ -12,6 +13,7 @@ from freshtide.runs.integrity import look_at, require_files, to_rebuild_from
 from freshtide.runs.losses import Holding, Loss, LossFinder, holdings
 from freshtide.runs.patterns import FILES_LOOKED_AT, ArrivalPattern, arrival_pattern
 from freshtide.runs.places import Places
+from freshtide.runs.presence import Presence, SeenRun, seen_by_others, seen_run, unapplied
 from freshtide.runs.replay import Difference, Replay, TraceError, last_beginning, replay_trace, traced_look
 from freshtide.runs.rhythms import FeedRhythm, KnownBy, rhythm_from, rhythm_of
 from freshtide.runs.traces import Reached, beginning_line, change_line, continuation_line, decision_line
@@ -27,8 +29,10 @@ __all__ = [
     "Loss",
     "LossFinder",
     "Places",
+    "Presence",
     "Reached",
     "Replay",
+    "SeenRun",
     "TraceError",
     "Trouble",
     "arrival_pattern",
@@ -50,8 +54,11 @@ __all__ = [
     "rhythm_from",
     "rhythm_of",
     "scheduler_from",
+    "seen_by_others",
+    "seen_run",
     "to_rebuild_from",
     "traced_look",
+    "unapplied",
     "uniform_of",
     "write_trouble",
 ]

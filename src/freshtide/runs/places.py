@@ -39,6 +39,11 @@ class Places:
         return self.state / "trouble.json"
 
     @property
+    def running(self) -> Path:
+        """Where runs tell what they run with."""
+        return self.state / "running"
+
+    @property
     def flows(self) -> Path:
         """Where runs of flows put what they need until they end; whoever runs next finishes what was interrupted."""
         return self.lock / "flows"

@@ -40,7 +40,7 @@ from freshtide.spark import (
     resolve_columns,
     start_session,
 )
-from freshtide.storage import Store
+from freshtide.storage import Store, outgrown
 from freshtide.world import Disk, FileLock, OsDisk, SystemClock, SystemThreads
 
 _PRUNE_EVERY = 3_600.0
@@ -55,7 +55,7 @@ class Workbench:
 
     A Spark session that exists already can be handed in; it is used and left running. With another
     `make_queue` rows wait for update tables in other queues, such as the append queue, to compare with. `reload` reads
-    the project again from its folder, where it has one: a run goes on with what has changed.
+    the project again from its folder, where it has one: a run goes on with what has changed, and `on_change` is told.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Workbench:
         make_queue: QueueMaker = LatestQueue,
         disk: Disk | None = None,
         reload: Callable[[Path], Project] | None = None,
+        on_change: Callable[[Project], None] = lambda _project: None,
     ) -> None:
         self.project = project
         self.disk = disk or OsDisk()
@@ -88,6 +89,7 @@ class Workbench:
             self._make_queue = make_queue
             self.computer = self._computer(project)
             self._opened = opened.pop_all()
+        self._on_change = on_change
         self._parts = RunParts(
             project=project,
             places=self.places,
@@ -101,6 +103,7 @@ class Workbench:
             checks=self._checks,
             reload=None if reload is None else partial(reload, project.root),
             recompute=self._recompute,
+            outgrown=self._outgrown,
             on_change=self._follow,
         )
         self.executor = self._parts.executor
@@ -165,12 +168,26 @@ class Workbench:
         self._require_shared(project)
         return computer
 
+    def _outgrown(self, project: Project, computer: Computer) -> dict[str, str]:
+        """Base tables whose columns are others now than those of the rows that they hold, and why these cannot stay."""
+        assert isinstance(computer, SparkComputer), "Spark computes here"
+        found = {}
+        for table in project.graph.values():
+            columns = computer.columns(table.name) if table.is_base else None
+            if columns is not None:
+                stored = self.store.table(table.name, time_column=table.time_column).snapshot
+                reason = outgrown(table.name, stored, columns, table.partition_by)
+                if reason is not None:
+                    found[table.name] = reason
+        return found
+
     def _follow(self, project: Project, computer: Computer) -> None:
         """Another project is at work in the run."""
         assert isinstance(computer, SparkComputer), "Spark computes here"
         self.project, self.computer = project, computer
         # For the next run of this process.
         self._parts = replace(self._parts, project=project, computer=computer)
+        self._on_change(project)
 
     def _computer(self, project: Project, *, beside: SparkComputer | None = None) -> SparkComputer:
         flows = loading_flows(project, self.store)

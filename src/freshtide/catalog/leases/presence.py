@@ -29,6 +29,11 @@ class RunLock:
         found = self._seat.read()
         return None if found is None else found.holder.taken_at
 
+    def died(self) -> Standing | None:
+        """The last run, if it has ended without a word; its last heartbeat tells when it was still there."""
+        found = self._seat.read()
+        return None if found is None or found.released or self._held() is not None else found
+
     def require_free(self) -> None:
         """Raise if another process runs the warehouse: a quick look before anything costly is started."""
         found = self._held()
@@ -45,4 +50,4 @@ class RunLock:
 
 def _beats(found: Standing) -> bool:
     """Whether a heartbeat is recent, as far as this machine's clock can tell. A start looks more closely."""
-    return SystemClock().now() - found.beat / 1e9 < LENGTH
+    return SystemClock().now() - found.seen_at < LENGTH

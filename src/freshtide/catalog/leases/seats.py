@@ -17,6 +17,11 @@ class Standing:
     """Another number after each heartbeat."""
     released: bool
 
+    @property
+    def seen_at(self) -> float:
+        """When it showed last that it lives, on the clock of whoever keeps the seat."""
+        return self.beat / 1e9
+
 
 class Seat(Protocol):
     """Taken by one holder after another, each with a higher epoch."""
