@@ -209,10 +209,11 @@ def test_a_view_that_says_something_else_is_computed_anew_if_somebody_agrees(run
             "circle",
         ),
         ("tables/tables.sql", TABLES.replace("v > 50", "w > 50"), "`w` cannot be resolved"),
+        ("feeds/sales_feed.yml", FEED.format(name="sales").replace(", v: int", ""), "`v` cannot be resolved"),
         ("freshtide.yml", SETTINGS + "update_memory: 64MB\n", "1 of 1 changes need a restart"),
         ("freshtide.yml", SETTINGS.replace("tracks: 1", "tracks: 0"), "tracks"),
     ],
-    ids=["unknown table", "circle", "unknown column", "restart", "no tracks"],
+    ids=["unknown table", "circle", "unknown column", "a column of the feed is gone", "restart", "no tracks"],
 )
 def test_what_is_refused_changes_nothing(running: Running, file: str, text: str, told: str) -> None:
     running.land("sales", "first", 10, 60)
@@ -226,6 +227,7 @@ def test_what_is_refused_changes_nothing(running: Running, file: str, text: str,
     running.wait_for("large", 60, 70)
     assert running.changes() == []
     running.write("freshtide.yml", SETTINGS)
+    running.write("feeds/sales_feed.yml", FEED.format(name="sales"))
     running.write("tables/tables.sql", TABLES)
 
 
@@ -252,6 +254,7 @@ def test_a_table_whose_columns_become_others_is_loaded_anew_by_a_run_and_by_the_
     refused = freshtide("apply", "--yes", at=running.folder)
     assert refused.returncode == 1
     assert "'sales' cannot be rebuilt: 1 of its files are away" in refused.stderr
+    assert "Nothing was changed: the run goes on as it was." in refused.stderr
     hidden.rename(hidden.with_suffix(".csv"))
     running.end()
     with Warehouse.open(running.folder, spark=running.spark) as again:

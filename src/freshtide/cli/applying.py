@@ -12,7 +12,7 @@ from rich.markup import escape
 from freshtide.catalog import Catalog, RequestKind
 from freshtide.cli.output import JsonOption, console, errors, number_of, print_json
 from freshtide.cli.places import HERE, ProjectOption, looking_on, open_project
-from freshtide.core.errors import UsageError
+from freshtide.core.errors import RunFailedError, UsageError
 from freshtide.project import Changes, Project, What
 from freshtide.requests import ask_the_run
 from freshtide.world import SystemClock
@@ -60,7 +60,11 @@ def apply(
 
 
 def _ask(project: Project, catalog: Catalog, kind: RequestKind, target: str) -> str:
-    return ask_the_run(project, catalog, kind, target, at=SystemClock().now(), taken_up_within=_TAKEN_UP_WITHIN)
+    at = SystemClock().now()
+    try:
+        return ask_the_run(project, catalog, kind, target, at=at, taken_up_within=_TAKEN_UP_WITHIN)
+    except RunFailedError as error:
+        raise RunFailedError(error.message, way_out="Nothing was changed: the run goes on as it was.") from error
 
 
 def _tell_at_rest(project: Project, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -117,7 +118,8 @@ def _died(lock: RunLock, catalog: Catalog) -> str | None:
     if found is None:
         return None
     ago = duration(max(0.0, SystemClock().now() - found.seen_at))
-    told = f"The last run, {found.holder}, has died: it was last seen at {format_instant(found.seen_at)}, {ago} ago."
+    seen = format_instant(math.floor(found.seen_at))
+    told = f"The last run, {found.holder}, has died: it was last seen at {seen}, {ago} ago."
     tables = sorted({update.table for update in catalog.updates.running()})
     if tables:
         verb = "was" if len(tables) == 1 else "were"
