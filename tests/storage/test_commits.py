@@ -225,6 +225,18 @@ def test_a_column_of_another_type_is_refused_with_both_types_and_the_way_out(tmp
     assert by_polars(tmp_path / "t")["a"].to_list() == [1]
 
 
+def test_a_table_whose_rows_have_all_gone_takes_a_column_of_another_type(tmp_path: Path) -> None:
+    table = opened(tmp_path / "t", time_column=None)
+    commit(table, 1, pa.table({"a": [1], "b": [True]}))
+    commit(table, 2, pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.bool_())}), replace_all=True)
+    commit(table, 3, pa.table({"a": ["x"]}))
+    assert by_polars(tmp_path / "t").rows() == [("x", None)]
+    again = opened(tmp_path / "t", time_column=None).snapshot
+    assert again is not None
+    assert table.snapshot is not None
+    assert again.schema == table.snapshot.schema
+
+
 def test_new_columns_are_added_and_null_in_older_rows(tmp_path: Path) -> None:
     table = opened(tmp_path / "t")
     commit(table, 1, rows(1))

@@ -53,11 +53,11 @@ def columns_after(table: str, current: Snapshot | None, change: Change) -> Colum
         fault = _other_partitions(table, current, change.partition_by)
     if fault is not None:
         raise StorageError(fault, way_out=f"Run `freshtide backfill {table}` to rebuild the table with what is new.")
-    known = {field.name for field in current.schema}
-    added = [field for field in wanted if field.name not in known]
-    if not added:
+    known = {field.name: field for field in current.schema}
+    other = {field.name: field for field in wanted if field.name not in known or known[field.name].type != field.type}
+    if not other:
         return Columns(current.schema, current.spark_schema)
-    return _as_delta_has_them(pa.schema([*current.schema, *added]))
+    return _as_delta_has_them(pa.schema((known | other).values()))
 
 
 def _as_delta_has_them(schema: pa.Schema) -> Columns:
@@ -74,6 +74,9 @@ def outgrown(table: str, current: Snapshot | None, schema: pa.Schema, partition_
 
 
 def _other_type(table: str, current: Snapshot, wanted: pa.Schema) -> str | None:
+    if not current.files:
+        # No row is there that must fit: a table whose rows have all gone takes columns as they come.
+        return None
     known = {field.name: field for field in current.schema}
     for field in wanted:
         old = known.get(field.name)
