@@ -59,8 +59,10 @@ class Play:
 
     @property
     def _updates_at_least(self) -> int:
-        behind = [name for name in BASES if self.world.oracle.missing(name)]
-        return self.world.updates + len(behind) + sum(view.source in behind for view in VIEWS.values())
+        oracle = self.world.oracle
+        behind = [name for name in BASES if oracle.missing(name)]
+        views = sum(view.source in behind or oracle.could_be_fresher(name) for name, view in VIEWS.items())
+        return self.world.updates + len(behind) + views
 
     def step(self) -> None:
         """Something happens, and then some time passes."""

@@ -215,6 +215,11 @@ class Oracle:
         feed, arrivals = BASES[name].feed, self.table(name).arrivals
         return [file.path for file in self.producer.files if file.feed == feed and file.path not in arrivals]
 
+    def could_be_fresher(self, view: str) -> bool:
+        """Whether a view has not come along with its source."""
+        freshness, safe = self.table(view).freshness, self.table(VIEWS[view].source).last.get("safe")
+        return safe is not None and (freshness is None or freshness < safe)
+
     def waits_for(self, loads: set[tuple[str, str, str]]) -> str | None:
         """What is not done yet; None once all that has landed is loaded and booked, and all views have come along."""
         for name in BASES:
@@ -228,7 +233,7 @@ class Oracle:
         for name, view in VIEWS.items():
             table, source = self.table(name), self.table(view.source)
             safe = source.last.get("safe")
-            if safe is not None and (table.freshness is None or table.freshness < safe):
+            if self.could_be_fresher(name):
                 return f"{name} is fresh up to {table.freshness}, and could be up to {safe}"
             if safe is not None and sorted(table.rows.elements()) != self._computed(table, view, source.rows):
                 return f"{name} has not seen that {view.source} was revised"

@@ -11,6 +11,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import Any, Protocol
 
 from sqlalchemy import Insert, Select
@@ -18,7 +19,8 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.compiler import SQLCompiler
 
-_DIALECT = SQLiteDialect_pysqlite(paramstyle="named")
+_DIALECT = SQLiteDialect_pysqlite(paramstyle="qmark")
+_NOTHING: Mapping[str, Any] = {}
 _Process = Callable[[Any], Any]
 
 
@@ -82,15 +84,16 @@ class PlainConnection:
     def execute(self, statement: Any, asked: Any = None) -> Found:
         if isinstance(asked, list):
             return Found([row for each in asked for row in self.execute(statement, each)])
-        asked = asked or {}
+        asked = asked or _NOTHING
         question = _question(statement, tuple(asked))
         cursor = self._line.cursor()
         try:
             cursor.execute(*question.bound(asked))
         except sqlite3.IntegrityError as error:
             raise IntegrityError(str(statement), asked, error) from error
-        rows = question.read(cursor.fetchall()) if question.row is not None else []
-        return Found(rows, rowcount=cursor.rowcount, inserted_primary_key=(cursor.lastrowid,))
+        if question.row is not None:
+            return Found(question.read(cursor.fetchall()), cursor.rowcount)
+        return Found([], cursor.rowcount, (cursor.lastrowid,))
 
     def scalars(self, statement: Any, asked: Any = None) -> Found:
         return Found([row[0] for row in self.execute(statement, asked)])
@@ -125,7 +128,7 @@ class Found:
         return self.one() if self.rows else None
 
     def mappings(self) -> Found:
-        return Found([row._asdict() for row in self.rows])
+        return Found([dict(zip(row._fields, row, strict=True)) for row in self.rows])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,6 +136,8 @@ class _Expanded:
     """A statement for lists of certain lengths."""
 
     sql: str
+    in_order: Callable[[Mapping[str, Any]], Sequence[Any]]
+    """What is bound, from the values by their names."""
     fixed: Mapping[str, Any]
     """What the statement itself binds."""
     processes: Sequence[tuple[str, _Process]]
@@ -154,19 +159,21 @@ class _Question:
     defaults: Mapping[str, Any]
     expanded: dict[tuple[int, ...], _Expanded] = field(default_factory=dict)
 
-    def bound(self, asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """What SQLite is asked; names that it does not know are of no concern to it."""
+    def bound(self, asked: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+        """What SQLite is asked."""
         lengths = tuple([len(asked[name]) for name in self.lists]) if self.lists else ()
         found = self.expanded.get(lengths)
         if found is None:
             found = self.expanded[lengths] = self._expand(asked)
+        if not (found.fixed or found.processes or found.lists):
+            return found.sql, found.in_order(asked)
         values = {**found.fixed, **asked}
         for name, process in found.processes:
             values[name] = process(asked[name])
         for name, parts, process_part in found.lists:
             for part, value in zip(parts, asked[name], strict=True):
                 values[part] = value if process_part is None else process_part(value)
-        return found.sql, values
+        return found.sql, found.in_order(values)
 
     def _expand(self, asked: Mapping[str, Any]) -> _Expanded:
         state = self.compiled.construct_expanded_state({**self.defaults, **asked})
@@ -174,6 +181,7 @@ class _Question:
         known = {*asked, *(part for each in parts.values() for part in each)}
         return _Expanded(
             sql=state.statement,
+            in_order=_picking(state.positiontup or ()),
             fixed={
                 name: value if (process := self._process(name)) is None else process(value)
                 for name, value in state.parameters.items()
@@ -202,6 +210,12 @@ class _Question:
         for place, process in self.processes:
             values[place] = process(values[place])
         return values
+
+
+def _picking(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Sequence[Any]]:
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: [values[name] for name in names]
 
 
 @cache

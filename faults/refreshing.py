@@ -28,10 +28,12 @@ from freshtide.storage import (
 )
 from freshtide.world import Clock
 
+_TOTALS = pa.schema([("k", pa.string()), ("total", pa.int64())])
 _SCHEMAS: dict[str, pa.Schema] = {
     "large": ROWS,
     "per_minute": pa.schema([("minute", TIME), ("k", pa.string()), ("total", pa.int64())]),
-    "totals": pa.schema([("k", pa.string()), ("total", pa.int64())]),
+    "totals": _TOTALS,
+    "split_totals": _TOTALS,
 }
 
 

@@ -40,6 +40,7 @@ _TABLES = {
         "SELECT date_trunc('MINUTE', ts) AS minute, k, sum(v) AS total FROM b GROUP BY 1, 2"
     ),
     "totals": "CREATE MATERIALIZED VIEW totals AS SELECT k, sum(v) AS total FROM a GROUP BY k",
+    "split_totals": "CREATE MATERIALIZED VIEW split_totals AS SELECT k, sum(v) AS total FROM c GROUP BY k",
 }
 
 
@@ -100,6 +101,7 @@ VIEWS: Mapping[str, View] = {
     "large": View(source="a", query=lambda rows: sorted(row for row in rows if row.v > 50)),
     "per_minute": View(source="b", query=per_minute),
     "totals": View(source="a", query=totals),
+    "split_totals": View(source="c", query=totals),
 }
 
 

@@ -61,7 +61,7 @@ def drawn(rng: Random, lean: Lean | None = None) -> Mix:
     """The mix of a run. Most have a few kinds of trouble: so each is met alone, and with each other."""
     rivals: Rivals = rng.choice(("none", "none", "none", "same machine", "other machine", "own catalog"))
     mix = Mix(
-        files=rng.randint(12, 20),
+        files=rng.randint(8, 12),
         waiting=rng.choice((1, 1, 3)),
         lives=rng.randint(1, 3) + (rivals != "none"),
         longest_life=rng.choice((20.0, 60.0, 60.0, 200.0)),

@@ -110,7 +110,8 @@ class World:
     def go_on(self, seconds: float) -> None:
         """Let time pass, until something is found to be wrong, or nobody lives any more."""
         until = self.turns.steady + seconds
-        self.turns.run(lambda: self.turns.steady >= until or self.oracle.wrong is not None or not self._anybody_lives())
+        turns, oracle = self.turns, self.oracle
+        turns.run(lambda: turns.steady >= until or oracle.wrong is not None or not self._anybody_lives())
         self.require_right()
 
     def require_right(self) -> None:
@@ -118,7 +119,10 @@ class World:
             raise self.oracle.wrong
 
     def _anybody_lives(self) -> bool:
-        return any(life.is_alive for life in self.lives)
+        for life in self.lives:  # Asked before each turn: a generator would take longer than its answer.
+            if life.is_alive:
+                return True
+        return False
 
 
 def _machines(starts: int) -> list[Machine]:

@@ -29,7 +29,8 @@ from freshtide.world import (
 # Without a heartbeat for this long a holder that cannot be seen counts as dead.
 LENGTH = 15.0
 BEATS = 8
-_LOOK_EVERY = 0.25
+# Who waits for a heartbeat looks so often for each.
+_LOOKS = 2
 
 
 class WarehouseBusyError(FreshtideError):
@@ -162,7 +163,7 @@ class RunLease:
         self._tell(f"{last} may still run this warehouse: the start waits {wait} for a sign of life of it.")
         until = self._clock.steady() + self._length
         while self._clock.steady() < until:
-            self._threads.sleep(_LOOK_EVERY)
+            self._threads.sleep(self._length / BEATS / _LOOKS)
             for seat, before in doubtful.items():
                 found = seat.read()
                 if found is not None and found != before and not found.released:
