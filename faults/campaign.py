@@ -211,9 +211,12 @@ def play(world: World, lean: Lean | None = None) -> Story:
     rng = Random(world.rng.random())
     set_temper(world, rng)
     going_on = Play(world, drawn(rng, lean), rng)
-    while going_on.is_wanted:
-        going_on.step()
-    updates = going_on.end_well()
+    try:
+        while going_on.is_wanted:
+            going_on.step()
+        updates = going_on.end_well()
+    finally:
+        world.end()
     seconds = world.turns.steady
     return Story(seed=world.seed, updates=updates, lives=world.begun, faults=going_on.faults, seconds=seconds)
 

@@ -89,7 +89,7 @@ def decoded(content: bytes) -> list[tuple[Any, ...]]:
     return _read(content)[1]
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=512)
 def _read(content: bytes) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows: each file is read again and again."""
     columns, *rows = json.loads(content)

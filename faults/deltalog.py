@@ -187,7 +187,7 @@ class PlainOpenLog:
         self.disk.write(checkpoint_hint(self.folder), json.dumps(hint).encode())
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=512)
 def _actions(entry: bytes) -> Sequence[Mapping[str, Any]]:
     """What an entry says: it is read again by everybody who opens the table."""
     return [json.loads(line) for line in entry.decode().split("\n") if line.strip()]
@@ -203,7 +203,7 @@ def _plain_schema(said: str) -> str:
     return Schema.from_json(said).to_json()
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=512)
 def _stats(said: str) -> Mapping[str, Any]:
     stats: Mapping[str, Any] = json.loads(said)
     return stats

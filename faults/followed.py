@@ -40,7 +40,7 @@ class Said:
         return f"update {self.about['number']}, {self.about['kind']}{loaded}"
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=512)
 def said_by(entry: bytes) -> Said | None:
     """None: it is torn."""
     try:

@@ -11,6 +11,7 @@ import heapq
 import queue
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from types import TracebackType
@@ -39,6 +40,7 @@ class Turns:
         self._alarms: list[tuple[float, int, _Turn, int]] = []
         self._count = 0
         self._hub: greenlet | None = None
+        self._begun: list[_Turn] = []
 
     @property
     def now(self) -> float:
@@ -52,8 +54,21 @@ class Turns:
         turn = _Turn(self, process, name)
         turn.body = greenlet(lambda: turn.carry_out(work))
         process.turns.append(turn)
+        self._begun.append(turn)
         self._ready.append(turn)
         return turn
+
+    def end(self) -> None:
+        """Let everybody leave what they are in the midst of: a thread that waits for ever holds its world for ever."""
+        for turn in self._begun:
+            turn.process.is_alive = False
+        for turn in self._begun:
+            body, turn.body = turn.body, None
+            if body:  # It has begun, and is not over.
+                body.parent = getcurrent()
+                with suppress(Exception):  # Whatever it finds on its way out, nobody looks any more.
+                    body.throw(DeadError("end", turn.name))
+        self._begun, self._ready, self._alarms = [], [], []
 
     def run(self, until: Callable[[], bool]) -> None:
         """Let everybody have turns until something is so; StuckError where nobody can go on."""
@@ -73,6 +88,8 @@ class Turns:
     def wait(self, seconds: float | None) -> None:
         """Give up the turn of whoever calls, until it is woken or the time is up."""
         current = self.current
+        if not current.process.is_alive:
+            raise DeadError("wait", current.name)
         current.waits += 1
         if seconds is not None:
             self._count += 1

@@ -98,6 +98,12 @@ class World:
         for lost in self.oracle.reopen(self.disk.another_process()):
             self.history.note("lost", lost)
 
+    def end(self) -> None:
+        """Nothing happens here any more."""
+        for life in self.lives:
+            life.disk.kill()
+        self.turns.end()
+
     def bury(self) -> list[Life]:
         """Those whose processes have ended by themselves or died."""
         over = [life for life in self.lives if not life.is_alive]
