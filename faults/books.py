@@ -23,6 +23,10 @@ _LOADS = """
 SELECT loads.table_name, files.path, coalesce(loads.sha256, files.sha256)
 FROM loads JOIN files ON files.id = loads.file_id WHERE loads.number IS NOT NULL
 """
+_GIVEN_UP = """
+SELECT 1 FROM tables WHERE status = 'failed' UNION ALL SELECT 1 FROM files WHERE state IN ('quarantined', 'refused')
+UNION ALL SELECT 1 FROM refusals
+"""
 
 
 class Books:
@@ -55,6 +59,11 @@ class Books:
     def loads(self) -> set[tuple[str, str, str]]:
         """(table, path, digest) of all files that are booked as loaded."""
         return set(self._asked(_LOADS))
+
+    @property
+    def needs_a_user(self) -> bool:
+        """Whether anything was given up, or put aside."""
+        return bool(self._asked(_GIVEN_UP))
 
     def _asked(self, question: str) -> list[Any]:
         changes, found = self._database.total_changes, self._found.get(question)

@@ -133,6 +133,8 @@ class Play:
 
     def _see_to_it(self, books: Books) -> None:
         """What was given up or put aside is taken up again, as a user would."""
+        if not books.needs_a_user:
+            return
         now, catalog = self.world.turns.now, books.catalog(Process("a user"))
         for row in catalog.tables.all().values():
             if row.status == "failed":

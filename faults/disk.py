@@ -114,15 +114,17 @@ class SimulatedDisk:
         platter.spend()
         if self.dies_at is not None and self.calls.total() >= self.dies_at:
             self.kill()
-        for act in self.acts:
-            if act.is_now(call, path):
-                act.do()
+        if self.acts:
+            for act in self.acts:
+                if act.is_now(call, path):
+                    act.do()
         if not self._is_alive or not platter.is_on:
             raise DeadError(call, path)
-        for fault in self.faults:
-            if fault.is_now(call, path):
-                platter.tell("fault", f"{errno.errorcode[fault.error]} at {call} of {path}")
-                raise _refusal(fault.error, path)
+        if self.faults:
+            for fault in self.faults:
+                if fault.is_now(call, path):
+                    platter.tell("fault", f"{errno.errorcode[fault.error]} at {call} of {path}")
+                    raise _refusal(fault.error, path)
 
     # The port.
 
@@ -284,7 +286,10 @@ class SimulatedDisk:
     def _node(self, call: str, path: StrPath) -> Node:
         place = os.fspath(path)
         self.meet(call, place)
-        return self._found(place)
+        above, _, name = place.rpartition("/")
+        folder = self._platter.folders.get(above)
+        node = None if folder is None else folder.names.get(name)
+        return self._found(place) if node is None else node
 
     def _found(self, path: str) -> Node:
         above, _, name = path.rpartition("/")

@@ -6,6 +6,7 @@ what is found goes through the same types. Held equal to a real engine by `tests
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,10 +15,11 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, Protocol
 
-from sqlalchemy import Insert, Select
+from sqlalchemy import JSON, Insert, Select
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.types import TypeEngine
 
 _DIALECT = SQLiteDialect_pysqlite(paramstyle="qmark")
 _NOTHING: Mapping[str, Any] = {}
@@ -212,6 +214,17 @@ class _Question:
         return values
 
 
+def _reading(kind: TypeEngine[Any]) -> _Process | None:
+    if isinstance(kind, JSON):
+        return _from_json
+    process: _Process | None = kind.dialect_impl(_DIALECT).result_processor(_DIALECT, None)
+    return process
+
+
+def _from_json(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
 def _picking(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Sequence[Any]]:
     if len(names) > 1:
         return itemgetter(*names)
@@ -224,7 +237,7 @@ def _question(statement: Any, names: tuple[str, ...]) -> _Question:
     columns = list(statement.selected_columns) if isinstance(statement, Select) else []
     if isinstance(statement, Insert):
         columns = list(statement.exported_columns)
-    processes = [column.type.dialect_impl(_DIALECT).result_processor(_DIALECT, None) for column in columns]
+    processes = [_reading(column.type) for column in columns]
     make: Any = namedtuple
     row = make("row", [column.key for column in columns], rename=True)
     binds = compiled.binds

@@ -71,7 +71,7 @@ class TableStates:
             return TableRow(name=name) if row is None else _row(dict(row))
 
     def put(self, row: TableRow) -> None:
-        values = {**asdict(row), "cost": asdict(row.cost)}
+        values = _values(row)
         with self._database.writing() as connection:
             changed = connection.execute(_CHANGE, {**values, "table": row.name})
             if not changed.rowcount:
@@ -100,12 +100,16 @@ class TableStates:
             changed = connection.execute(_CHANGE, {**values, "table": name})
             if not changed.rowcount:
                 row = TableRow(name=name)
-                connection.execute(_ADD, {**asdict(row), "cost": asdict(row.cost), **values})
+                connection.execute(_ADD, {**_values(row), **values})
 
     def forget_all_but(self, names: Iterable[str]) -> None:
         """Drop the rows of tables that are no longer declared."""
         with self._database.writing() as connection:
             connection.execute(_FORGET, {"kept": list(names)})
+
+
+def _values(row: TableRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in TableRow.__slots__} | {"cost": asdict(row.cost)}
 
 
 def _row(values: dict[str, Any]) -> TableRow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -12,6 +13,9 @@ from freshtide.storage.errors import StorageError
 from freshtide.storage.records import UpdateRecord
 from freshtide.storage.rows import nullable
 from freshtide.storage.snapshots import DataFile, Snapshot
+
+# Tables that are written whole ask for the same ones at each update.
+_SCHEMAS_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +51,7 @@ def columns_after(table: str, current: Snapshot | None, change: Change) -> Colum
     """The columns of a table after a change: those that it had, and those that are new."""
     wanted = nullable(change.schema)
     if current is None or change.replace_all:
-        return _as_delta_has_them(wanted)
+        return _declared(wanted)
     fault = _other_type(table, current, wanted)
     if fault is None and change.add:
         fault = _other_partitions(table, current, change.partition_by)
@@ -60,6 +64,12 @@ def columns_after(table: str, current: Snapshot | None, change: Change) -> Colum
     return _as_delta_has_them(pa.schema((known | other).values()))
 
 
+@lru_cache(maxsize=_SCHEMAS_KEPT)
+def _declared(schema: pa.Schema) -> Columns:
+    """The columns that a query gives. Without what a log says of each: by that, equal schemas may still differ."""
+    return _as_delta_has_them(schema)
+
+
 def _as_delta_has_them(schema: pa.Schema) -> Columns:
     found = Schema.from_arrow(schema)
     return Columns(pa.schema(found), found.to_json())
@@ -69,7 +79,7 @@ def outgrown(table: str, current: Snapshot | None, schema: pa.Schema, partition_
     """Why rows of these columns could not be added to a table as it is; None where they can."""
     if current is None:
         return None
-    wanted = _as_delta_has_them(nullable(schema)).arrow
+    wanted = _declared(nullable(schema)).arrow
     return _other_type(table, current, wanted) or _other_partitions(table, current, partition_by)
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 
 from freshtide.storage.snapshots import DataFile, Snapshot
+
+# Each table has one, and is asked for it at each update.
+_SCHEMAS_KEPT = 512
 
 
 def stored_rows(snapshot: Snapshot, files: tuple[DataFile, ...], *, columns: Sequence[str] | None = None) -> pa.Table:
@@ -35,6 +39,7 @@ def aligned(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
+@lru_cache(maxsize=_SCHEMAS_KEPT)
 def nullable(schema: pa.Schema) -> pa.Schema:
     """The schema with every field nullable.
 
