@@ -125,10 +125,7 @@ class World:
             raise self.oracle.wrong
 
     def _anybody_lives(self) -> bool:
-        for life in self.lives:  # Asked before each turn: a generator would take longer than its answer.
-            if life.is_alive:
-                return True
-        return False
+        return any(life.is_alive for life in self.lives)
 
 
 def _machines(starts: int) -> list[Machine]:

@@ -14,16 +14,16 @@ _FOUND: dict[str, tuple[Lean, int]] = {
     "sync-data": ("power cuts", 0),
     "sync-data-name": ("power cuts", 0),
     "sync-folders": ("power cuts", 0),
-    "sync-journal": ("power cuts", 30),
-    "sync-journal-name": ("power cuts", 50),
+    "sync-journal": ("power cuts", 0),
+    "sync-journal-name": ("power cuts", 40),
     "compare-and-set": ("rivals", 0),
     "writer": ("rivals", 15),
-    "rollback": ("deaths", 12),
+    "rollback": ("deaths", 100),
     "journal": ("deaths", 0),
     "recheck": ("replaced", 0),
 }
 """The kind of trouble that a guard is there for, and a seed near which it is met. From seed 0 on, with all kinds mixed,
-each is found within a thousand runs: `python -m faults --without GUARD --seeds 1000`."""
+each but `writer` is found within a thousand runs: `python -m faults --without GUARD --seeds 1000`."""
 _RUNS = 60
 
 
