@@ -33,6 +33,7 @@ from freshtide.runs import TraceError, reconfigure, replay_trace, scheduler_from
 from freshtide.runs.replay import last_beginning
 from freshtide.runtime.trace import TraceWriter
 from freshtide.scheduling import (
+    TARGET_LAGS,
     Adaptive,
     Beginning,
     Policy,
@@ -348,3 +349,20 @@ def test_a_trace_that_continues_itself_ends(tmp_path: Path) -> None:
     path.write_text('{"continues": "trace.jsonl"}\n')
     with pytest.raises(TraceError, match="no beginning of a run"):
         replay_trace(path)
+
+
+def test_a_trace_of_an_earlier_version_replays_without_what_it_did_not_say(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    beginning = replace(two_tables(), policy=TARGET_LAGS)
+    drive(path, beginning, 1, steps=40, reach=whole_minutes)
+    assert '"within":' in path.read_text()
+    said = [json.loads(line) for line in path.read_text().splitlines()]
+    commands = [command for line in said for command in line.get("commands", ()) if command["type"] == "StartUpdate"]
+    assert any(command["within"] for command in commands)
+    commands[3]["within"] = 0.125
+    path.write_text("".join(json.dumps(line) + "\n" for line in said))
+    assert replay_trace(path).difference is not None, "where it is said, it counts"
+    for command in commands:
+        del command["within"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in said))
+    assert replay_trace(path).difference is None

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from freshtide.core.arrivals import Arrival, ArrivalState
-from freshtide.runtime.pieces import AIM, PieceSizes
+from freshtide.runtime.pieces import AIM, PieceSizes, aim_of
 
 MEGABYTE = 1_000_000
 
@@ -22,14 +22,14 @@ def files(count: int, size: int) -> list[Arrival]:
     ]
 
 
-def loads(backlog: list[Arrival], seconds_per_megabyte: float) -> list[float]:
+def loads(backlog: list[Arrival], seconds_per_megabyte: float, aim: float = AIM) -> list[float]:
     """The seconds that the pieces of a backlog take."""
     sizes, took = PieceSizes(), []
     while backlog:
-        piece = backlog[: sizes.fitting("t", backlog)]
+        piece = backlog[: sizes.fitting("t", backlog, aim=aim)]
         backlog = backlog[len(piece) :]
         took.append(0.5 + seconds_per_megabyte * sum(file.size for file in piece) / MEGABYTE)
-        sizes.measured("t", piece, took[-1])
+        sizes.measured("t", piece, took[-1], aim=aim)
     return took
 
 
@@ -58,3 +58,22 @@ def test_small_loads_do_not_make_pieces_smaller() -> None:
     before = sizes.fitting("t", backlog)
     sizes.measured("t", files(1, 1_000), 1.0)
     assert sizes.fitting("t", backlog) == before
+
+
+def test_a_piece_takes_no_longer_than_the_others_can_wait() -> None:
+    for aim in (4.0, 6.0):
+        for seconds_per_megabyte in (0.01, 0.1, 1.0):
+            took = loads(files(2_000, MEGABYTE), seconds_per_megabyte, aim)
+            assert max(took[2:]) < 1.5 * aim
+            assert min(took[5:-1]) > aim / 3
+
+
+def test_pieces_follow_what_the_others_can_wait_as_it_changes() -> None:
+    sizes, backlog = PieceSizes(), files(1_000, MEGABYTE)
+    for _ in range(10):
+        sizes.measured("t", backlog[: sizes.fitting("t", backlog, aim=4.0)], 4.0, aim=4.0)
+    assert sizes.fitting("t", backlog, aim=8.0) >= 2 * sizes.fitting("t", backlog, aim=4.0)
+
+
+def test_ten_seconds_are_the_most_so_that_every_restart_finds_less() -> None:
+    assert (aim_of(None), aim_of(300.0), aim_of(3.0)) == (AIM, AIM, 3.0)

@@ -142,3 +142,28 @@ def test_a_cost_that_grows_is_learnt_and_cut() -> None:
         bench.finishes("growing", seconds=took[-1])
     assert max(took) < 2.0 * 19.5, "the tight one leaves 60s, and a third of that is for an update"
     assert 15.0 < sum(took) / len(took) < 21.0
+
+
+def test_a_command_says_how_long_its_update_may_take() -> None:
+    """The tight one leaves 60s: a third of that, or eight fixed costs; no limit where nobody else waits."""
+    bench = Bench(fresh("long", beta=0.1), fresh("tight", target=71.0), policy=TARGET_LAGS)
+    bench.at(1_000.0).arrives("long", *stamps(90))
+    assert bench.running["long"].within == pytest.approx(20.0)
+    bench = Bench(fresh("dear", alpha=5.0), fresh("tight", target=12.0), policy=TARGET_LAGS)
+    bench.at(1_000.0).arrives("dear", *stamps(90))
+    assert bench.running["dear"].within == pytest.approx(40.0)
+    bench = Bench(fresh("alone"), policy=TARGET_LAGS)
+    bench.at(1_000.0).arrives("alone", *stamps(90))
+    assert bench.running["alone"].within is None
+    bench = Bench(fresh("long"), fresh("tight", target=71.0))
+    bench.at(1_000.0).arrives("long", *stamps(90))
+    assert bench.running["long"].within is None, "without chopping by slack nobody asks what others can wait"
+
+
+def test_a_first_load_and_an_update_stream_are_told_how_long_they_may_take() -> None:
+    """Neither can be cut by time stamps: the one has none to go on from, of the other all that waits is one piece."""
+    for long in (table("long", alpha=0.1, period=10.0), fresh("long", alpha=0.1, update_stream=True)):
+        bench = Bench(long, fresh("tight", target=71.0), policy=TARGET_LAGS)
+        bench.at(1_000.0).arrives("long", *stamps(90))
+        assert bench.running["long"].upto == 900.0
+        assert bench.running["long"].within == pytest.approx(20.0)

@@ -45,13 +45,21 @@ class StartUpdate:
     upto: float
     rebuild: bool
     decision: Decision | None = field(compare=False)
+    within: float | None
+    """Seconds that it may take for all that the others can wait; None: nothing limits it."""
 
     # Written out, because one that is generated is not compiled with the class, and a simulation calls it most.
-    def __init__(
-        self, table: str, track: int, upto: float, rebuild: bool = False, decision: Decision | None = None
+    def __init__(  # noqa: PLR0917 - by keyword it takes longer
+        self,
+        table: str,
+        track: int,
+        upto: float,
+        rebuild: bool = False,
+        decision: Decision | None = None,
+        within: float | None = None,
     ) -> None:
         self.table, self.track, self.upto = table, track, upto
-        self.rebuild, self.decision = rebuild, decision
+        self.rebuild, self.decision, self.within = rebuild, decision, within
 
 
 @dataclass(slots=True)

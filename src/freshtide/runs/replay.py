@@ -71,6 +71,7 @@ def replay_trace(path: Path, *, disk: Disk | None = None) -> Replay:
                 continue
             decisions += 1
             replayed = player.decide(said, place)
+            replayed = _as_told(replayed, said.commands)
             if replayed != said.commands:
                 difference = Difference(
                     file=str(place.file), line=place.line, now=said.now, recorded=said.commands, replayed=replayed
@@ -150,6 +151,16 @@ class _Player:
 
     def _reach(self, table: str, cut: float) -> float | None:
         return self._reached.get((table, cut), cut)
+
+
+def _as_told(replayed: list[Any], recorded: list[Any]) -> list[Any]:
+    """Commands without what those of earlier versions did not say: how long an update may take."""
+    if len(replayed) != len(recorded):
+        return replayed
+    return [
+        {name: value for name, value in command.items() if name != "within" or name in before}
+        for command, before in zip(replayed, recorded, strict=True)
+    ]
 
 
 def _lines(disk: Disk, path: Path) -> Iterator[tuple[_Place, TraceLine]]:

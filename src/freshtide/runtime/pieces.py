@@ -1,4 +1,7 @@
-"""How much of a backlog one load takes: as much as takes some seconds, so that something is done by every restart."""
+"""How much of a backlog one load takes: as much as the others can wait for, and as takes some seconds at most.
+
+So nobody's target is missed for it, and something is done by every restart.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +10,39 @@ from collections.abc import Iterable, Sequence
 from freshtide.core.arrivals import Arrival
 
 AIM = 10.0
-"""Seconds that a load of a backlog should take, about."""
-# The first load of a run is small: nobody knows yet how long it takes, and runs may be short.
-_FIRST = 4_000_000
+"""Seconds that a load of a backlog should take at most, about."""
+# The first load of a run is small: nobody knows yet how long it takes, and runs may be short. Bytes in a second.
+_FIRST = 400_000.0
 # Each file costs what so many bytes cost, be it empty: it is listed, opened and registered.
 _PER_FILE = 128_000
 _GROWTH = 4.0
 
 
+def aim_of(within: float | None) -> float:
+    """Seconds that a piece should take of an update that may take so long."""
+    return AIM if within is None else min(AIM, within)
+
+
 class PieceSizes:
-    """What each table takes at once, in bytes: learnt from how long the last pieces took."""
+    """What each table takes in a second, in bytes: learnt from how long the last pieces took."""
 
     def __init__(self) -> None:
-        self._sizes: dict[str, float] = {}
+        self._rates: dict[str, float] = {}
 
-    def fitting(self, table: str, files: Sequence[Arrival]) -> int:
-        """How many of these files, from the first on, make one piece; at least one, however large."""
-        left = self._sizes.get(table, _FIRST)
+    def fitting(self, table: str, files: Sequence[Arrival], *, aim: float = AIM) -> int:
+        """How many of these files, from the first on, take so many seconds; at least one, however large."""
+        left = self._rates.get(table, _FIRST) * aim
         for number, file in enumerate(files):
             left -= _weight(file)
             if left < 0:
                 return max(1, number)
         return len(files)
 
-    def measured(self, table: str, files: Iterable[Arrival], seconds: float) -> None:
+    def measured(self, table: str, files: Iterable[Arrival], seconds: float, *, aim: float = AIM) -> None:
         """Loading these files has taken so long. A small piece says nothing against larger ones."""
-        size = self._sizes.get(table, _FIRST)
-        weight = sum(map(_weight, files))
-        within_aim = weight * min(_GROWTH, AIM / max(seconds, 0.001))
-        is_telling = within_aim > size or seconds > AIM
-        self._sizes[table] = within_aim if is_telling else size
+        known = self._rates.get(table, _FIRST)
+        rate = sum(map(_weight, files)) * min(_GROWTH, aim / max(seconds, 0.001)) / aim
+        self._rates[table] = rate if rate > known or seconds > aim else known
 
 
 def _weight(file: Arrival) -> int:

@@ -18,7 +18,7 @@ from freshtide.core.tables import Kind, Table
 from freshtide.runs import look_at, to_rebuild_from
 from freshtide.runtime.execution import Computer, pool_of
 from freshtide.runtime.memory import UpdateMemory
-from freshtide.runtime.pieces import AIM
+from freshtide.runtime.pieces import aim_of
 from freshtide.storage import Store, UpdateRecord
 from freshtide.world import Clock
 
@@ -36,6 +36,8 @@ class Progress:
     """How far an update has come."""
 
     command: StartUpdate
+    aim: float
+    """Seconds that it should take at most, where it can be cut."""
     until: float
     """By then nothing more is taken in: what waits is to be served."""
     there: frozenset[int] | None = None
@@ -67,7 +69,8 @@ class Steps:
         self._pieces = memory.pieces
 
     def begin(self, command: StartUpdate) -> Progress:
-        return Progress(command=command, until=self._clock.steady() + AIM)
+        aim = aim_of(command.within)
+        return Progress(command=command, aim=aim, until=self._clock.steady() + aim)
 
     def next(self, table: Table, progress: Progress) -> ComputedStep | None:
         """None where there is nothing to do after all."""
@@ -86,17 +89,17 @@ class Steps:
                     return TakeIn(table=table, files=tuple(files), extra=self._columns(table, files, command))
                 return Merge(table=table, extra=self._extra(table))
 
-    def measured(self, step: ComputedStep, seconds: float) -> None:
+    def measured(self, step: ComputedStep, seconds: float, progress: Progress) -> None:
         """A step has taken so long."""
         match step:
             case Load(rebuild=False):
-                self._pieces.measured(step.table.name, step.plan.arrivals, seconds)
+                self._pieces.measured(step.table.name, step.plan.arrivals, seconds, aim=progress.aim)
             case TakeIn():
-                self._pieces.measured(step.table.name, step.files, seconds)
+                self._pieces.measured(step.table.name, step.files, seconds, aim=progress.aim)
 
     def _load(self, table: Table, progress: Progress) -> Load | None:
         command = progress.command
-        plan = self._plan(table, command)
+        plan = self._plan(table, progress)
         progress.is_cut = plan.is_cut
         # Also where nothing is left that it was loaded from: what a flow wrote beside it goes with a rebuild.
         if not plan.arrivals and not (command.rebuild and table.flow is not None):
@@ -106,8 +109,8 @@ class Steps:
             self._suspects.takes(table.name, files)
         return Load(table=table, plan=plan, extra=self._columns(table, files, command), rebuild=command.rebuild)
 
-    def _plan(self, table: Table, command: StartUpdate) -> LoadPlan:
-        feed = self._feed_of(table)
+    def _plan(self, table: Table, progress: Progress) -> LoadPlan:
+        command, feed = progress.command, self._feed_of(table)
         snapshot = self._store.table(table.name).snapshot
         record = snapshot.record if snapshot else None
         if command.rebuild:
@@ -121,7 +124,7 @@ class Steps:
             upto=command.upto,
             freshness=record.freshness if record else None,
             safe=record.safe if record else None,
-            most=min(most, self._pieces.fitting(table.name, waiting)),
+            most=min(most, self._pieces.fitting(table.name, waiting, aim=progress.aim)),
             held_up=self._catalog.arrivals.held_up(table.name, waiting),
         )
         # Of what is due no more than that was asked for.
@@ -162,7 +165,8 @@ class Steps:
             if waiting and self._clock.steady() > progress.until:
                 progress.is_cut = True
                 return []
-            most = min(self._suspects.most(table.name, _FILES_AT_ONCE), self._pieces.fitting(table.name, waiting))
+            fitting = self._pieces.fitting(table.name, waiting, aim=progress.aim)
+            most = min(self._suspects.most(table.name, _FILES_AT_ONCE), fitting)
             standing = look_at(self._store.disk, waiting[:most], self._catalog)
             if standing is not None:
                 self._absences.note(table.name, standing)

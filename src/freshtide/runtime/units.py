@@ -81,7 +81,7 @@ class UnitWorker:
 
     def _update(self, table: str, command: StartUpdate, scans: SharedScans) -> list[Event]:
         """What came of the update of one table; nothing where it was there already."""
-        own = replace(command, table=table)
+        own = replace(command, table=table, within=self._share_of(command))
         # What has landed may not have been booked: a table that is there must also count as being there.
         if self._worker.catch_up(self._graph[table], self._catalog.tables.get(table)):
             self._revised.add(command.table)
@@ -91,6 +91,10 @@ class UnitWorker:
             if not own.rebuild and self._computer.is_there(table, own.upto, pool=pool_of(own.track)):
                 return []
         return self._worker.carry_out(own, scans)
+
+    def _share_of(self, command: StartUpdate) -> float | None:
+        """How long each table of a group may take: they go one after another."""
+        return None if command.within is None else command.within / len(self._graph.units[command.table])
 
     def _finished(self, command: StartUpdate, seconds: float) -> UpdateFinished:
         """The group is as fresh as the least fresh of its tables."""

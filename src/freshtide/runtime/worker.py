@@ -219,7 +219,7 @@ class UpdateWorker:
                 for file, reason in error.reasons:
                     self._put_aside(file, reason)
                 continue
-            self._steps.measured(step, self._clock.steady() - begun)
+            self._steps.measured(step, self._clock.steady() - begun, progress)
             if not isinstance(step, TakeIn):
                 return _Done(outcome=outcome, is_cut=progress.is_cut)
 

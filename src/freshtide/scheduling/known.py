@@ -50,6 +50,8 @@ class KnownTable:
 
     So there are no sources, dependents, costs to learn, reservations, failures, rebuilds or pauses to think of. It
     saves time and changes nothing: whatever makes a table less than plain may leave it so for ever."""
+    within: float | None = None
+    """Seconds that an update may take for all that the others can wait; None: nothing limits it."""
     lane: Lane = field(init=False)
     queue: ReadyQueue = field(init=False)
     """That of its lane. Both are the dispatcher's to say."""

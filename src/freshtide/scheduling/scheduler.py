@@ -81,7 +81,7 @@ class Scheduler(Overview):
             decision = decision_for(table, track, self._dispatcher, allocation=self._policy.allocation.name)
         self._dispatcher.take(table, track)
         table.started()
-        return StartUpdate(table.name, track, table.candidate.upto, table.pending.rebuild_taken, decision)
+        return StartUpdate(table.name, track, table.candidate.upto, table.pending.rebuild_taken, decision, table.within)
 
     def _look_ahead(self, best: KnownTable, track: int, now: float) -> tuple[KnownTable, int]:
         """The best of those that wait, or one that goes first for the sake of an update that is expected."""

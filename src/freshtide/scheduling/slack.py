@@ -41,17 +41,19 @@ class Slack:
         return _AFFORDED * (second if place == table.place else slack)
 
     def limit(self, table: KnownTable) -> None:
-        """The table's costs may have moved: how much one update may gain follows from them."""
+        """The table's costs may have moved: how long one update may take, and what it may gain, follows from them."""
+        estimate, seconds = table.estimate, self.afforded(table)
+        is_limited = not math.isinf(seconds)
+        within = max(seconds, _FIXED_COSTS * estimate.alpha)
+        # What limits an update that cannot be cut by time stamps is for whoever carries it out.
+        table.within = within if is_limited else None
         if table.spec.update_stream:
             return
-        estimate, seconds = table.estimate, self.afforded(table)
-        if math.isinf(seconds):
+        if not is_limited:
             table.stride = seconds
             return
         # Where nothing says that more data takes longer, cutting would gain nothing.
-        gained = math.inf
-        if estimate.beta > 0.0:
-            gained = (max(seconds, _FIXED_COSTS * estimate.alpha) - estimate.alpha) / estimate.beta
+        gained = (within - estimate.alpha) / estimate.beta if estimate.beta > 0.0 else math.inf
         period = table.candidate.period
         table.stride = max(period, min(gained, max(_FREELY * period, estimate.model.within(seconds))))
 
