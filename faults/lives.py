@@ -16,6 +16,7 @@ from faults.turns import Process, TurnClock, Turns, TurnThreads
 from freshtide.project import Project
 from freshtide.runs import Places
 from freshtide.runtime.parts import RunParts, open_store
+from freshtide.runtime.pieces import PieceSizes
 from freshtide.storage import Store
 from freshtide.world import Flag
 
@@ -39,6 +40,7 @@ class Life:
         temper: Temper,
         tell: Callable[[str, str], None],
         declares: Callable[[], Project],
+        pieces: Callable[[], PieceSizes] = PieceSizes,
     ) -> None:
         """`declares` is asked for the project at the start, and whenever the files of it are read again."""
         self.name = name
@@ -67,6 +69,7 @@ class Life:
             computer=computer,
             checks=computer.checks,
             reload=declares,
+            pieces=pieces,
             # What it computes it knows of each table by its name.
             recompute=lambda _project: computer,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -16,6 +17,7 @@ from faults.oracle import Oracle
 from faults.producer import Producer
 from faults.tables import BASES, FEEDS, ROOT, VIEWS, project
 from faults.turns import Turns
+from freshtide.runtime.pieces import PieceSizes
 
 # Virtual seconds that a call of the disk takes: a run looks for files less often where looking takes long.
 _CALL = 0.005
@@ -42,6 +44,8 @@ class World:
         self.begun = 0
         self.declared = project()
         """What the files of the project say."""
+        self.pieces: Callable[[], PieceSizes] = PieceSizes
+        """How much one update takes of a backlog or a rebuild, in processes that begin from now on."""
         self.power_cuts = 0
         for feed in FEEDS:
             self.disk.make_folders(ROOT / "landing" / feed)
@@ -72,6 +76,7 @@ class World:
             temper=self.temper,
             tell=self.history.note,
             declares=lambda: self.declared,
+            pieces=self.pieces,
         )
         self.lives.append(life)
         return life

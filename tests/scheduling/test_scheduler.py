@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from freshtide.core.events import RebuildRequested, TimerFired, UpdateFinished
-from freshtide.scheduling import RetryPolicy
+from freshtide.scheduling import TARGET_LAGS, RetryPolicy
 
 from .bench import Bench, arrival, given_up, starts, table, wakes
 
@@ -388,3 +388,75 @@ def test_under_fifo_a_view_waits_from_the_moment_its_sources_moved() -> None:
     bench.at(2.0).arrives("b", 1.0)
     assert bench.at(3.0).finishes("a") == ["b"]
     assert bench.at(4.0).finishes("b") == ["view"]
+
+
+def unfinished(bench: Bench, name: str) -> list[str]:
+    """A part of a rebuild has ended, and others are to follow."""
+    update = bench.running.pop(name)
+    bench.happens(
+        UpdateFinished(name, update.track, freshness=update.upto, safe=update.upto, seconds=1.0, unfinished=True)
+    )
+    return bench.started()
+
+
+def test_a_rebuild_goes_on_until_its_last_part() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0), table("view", "cpu", freshness=5.0, safe=5.0))
+    bench.rebuilds("cpu")
+    for _ in range(3):
+        assert bench.running["cpu"].rebuild
+        assert unfinished(bench, "cpu") == ["cpu"], "the view is asked for nothing before all of it is there"
+    assert bench.scheduler.rebuilds("cpu")
+    assert bench.finishes("cpu") == ["view"]
+    assert not bench.scheduler.rebuilds("cpu")
+
+
+def test_between_two_parts_of_a_rebuild_new_data_is_loaded_and_neither_keeps_the_other_out() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0))
+    bench.rebuilds("cpu")
+    told = []
+    for stamp in range(6, 12):
+        bench.arrives("cpu", float(stamp), stamp + 0.5)
+        update = bench.running["cpu"]
+        told.append((update.rebuild, update.upto))
+        if update.rebuild:
+            unfinished(bench, "cpu")
+        else:
+            bench.finishes("cpu")
+    assert told == [(True, 5.0), (False, 6.5), (True, 6.5), (False, 8.5), (True, 8.5), (False, 10.5)]
+
+
+def test_a_part_of_a_rebuild_that_fails_is_tried_again_as_a_part() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0))
+    bench.rebuilds("cpu")
+    unfinished(bench, "cpu")
+    bench.fails("cpu")
+    bench.at(100.0).timer()
+    assert bench.running["cpu"].rebuild
+    bench.finishes("cpu")
+    assert not bench.scheduler.rebuilds("cpu")
+
+
+def test_a_load_between_two_parts_that_fails_takes_nothing_of_the_rebuild_with_it() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0))
+    bench.rebuilds("cpu")
+    bench.arrives("cpu", 6.0)
+    unfinished(bench, "cpu")
+    assert not bench.running["cpu"].rebuild
+    bench.fails("cpu")
+    bench.at(100.0).timer()
+    assert bench.running["cpu"].rebuild, "what is to be loaded comes after the next part"
+    assert bench.finishes("cpu", 5.0) == ["cpu"]
+    assert (bench.running["cpu"].rebuild, bench.running["cpu"].upto) == (False, 6.0)
+
+
+def test_other_tables_go_between_the_parts_of_a_rebuild() -> None:
+    bench = Bench(
+        table("cpu", freshness=0.0, safe=0.0, period=10.0),
+        table("tight", freshness=0.0, safe=0.0, period=10.0, target=15.0),
+        policy=TARGET_LAGS,
+    )
+    bench.at(10.0).rebuilds("cpu")
+    bench.at(20.0).arrives("tight", 10.0)
+    assert unfinished(bench, "cpu") == ["tight"]
+    assert bench.finishes("tight") == ["cpu"]
+    assert bench.running["cpu"].rebuild

@@ -15,7 +15,9 @@ from freshtide.observe import explain
 from freshtide.project import load_project
 from freshtide.requests import NothingToRebuildError
 from freshtide.runs import Places
-from freshtide.storage import Change, Store, Writer, stored_rows
+from freshtide.runtime.pieces import PieceSizes
+from freshtide.runtime.rebuilds import RebuildPart
+from freshtide.storage import Change, Prepared, Store, Writer, stored_rows
 from tests.warehouse.shop import Shop
 
 _BY = "SELECT date_trunc('{unit}', ts) AS {unit}, sum(v) AS total FROM sales GROUP BY 1"
@@ -92,6 +94,48 @@ def test_a_rebuild_holds_each_file_once_whatever_was_in_the_table(shop: Shop) ->
     assert len(shop.rows("sales")) == 4
     shop.warehouse.backfill("sales")
     assert [(row["k"], row["v"]) for row in shop.rows("sales")] == [("a", 1), ("b", 2)]
+    shop.check()
+
+
+def test_a_rebuild_in_parts_gives_what_a_rebuild_at_once_does(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With rejects, late rows, partitions, a query that leaves rows out, and a file that is loaded in between."""
+    shop.events("sales", lateness="5s")
+    shop.warehouse.sql(
+        "CREATE STREAMING TABLE parted PARTITIONED BY (k) AS SELECT ts, k, v FROM STREAM sales_feed WHERE v <> 3"
+    )
+    shop.view("by_key", "SELECT k, sum(v) AS total FROM sales GROUP BY k")
+    for number in range(7):
+        rows = [(10 * number, "a", number), (10 * number + 1, "b", 1), (max(0, 10 * number - 17), "c", 2)]
+        shop.drop_events("sales", f"{number}.csv", [*rows, (10 * number, "d", "none")])
+        if number % 3 == 2:
+            shop.load()
+    shop.load()
+    tables = ("sales", "sales__rejects", "sales__late", "parted", "parted__rejects", "parted__late")
+    for name in ("sales", "parted"):
+        shop.warehouse.backfill(name)
+    at_once, counted = {name: shop.bag(name) for name in tables}, shop.counts()
+    assert at_once["sales__late"]
+    assert at_once["sales__rejects"]
+    monkeypatch.setattr(PieceSizes, "fitting", lambda *_told, **_more: 2)
+    landed = iter(["late.csv"])
+    keep = RebuildPart.keep
+
+    def kept(self: RebuildPart, prepared: Prepared) -> None:
+        keep(self, prepared)
+        for name in landed:
+            shop.drop_events("sales", name, [(70, "e", 1)])
+
+    monkeypatch.setattr(RebuildPart, "keep", kept)
+    for name in ("sales", "parted"):
+        shop.warehouse.backfill(name)
+    shop.load()
+    after = {name: shop.bag(name) for name in tables}
+    more = {name: sum((after[name] - at_once[name]).values()) for name in tables}
+    assert {name: count for name, count in more.items() if count} == {"sales": 1, "parted": 1}
+    assert not any(at_once[name] - after[name] for name in tables)
+    assert shop.counts()["sales"].read == counted["sales"].read + 1
+    kinds = [update.kind for update in shop.warehouse.workbench.catalog.updates.recent("sales", 100)]
+    assert kinds.count("rebuild") >= 1 + 4, "seven files or eight, two at a time"
     shop.check()
 
 

@@ -32,6 +32,8 @@ class UpdateFinished:
     seconds: float
     revised: bool = False
     """Whether rows that dependents may have used have changed."""
+    unfinished: bool = False
+    """Whether it was a part of a rebuild, with nothing committed yet, and other parts are to follow."""
 
 
 @dataclass(slots=True)

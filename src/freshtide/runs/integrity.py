@@ -51,12 +51,17 @@ def to_rebuild_from(disk: Disk, table: Table, catalog: Catalog) -> list[Arrival]
 
     Whatever has become of a file since in the eyes of another table, it is part of this one.
     """
-    files = [
+    files = loaded_files(table, catalog)
+    require_files(disk, table, files, thoroughly=True)
+    return files
+
+
+def loaded_files(table: Table, catalog: Catalog) -> list[Arrival]:
+    """The files that a table has loaded, as they were registered."""
+    return [
         file if file.state is ArrivalState.PUNCTUATION else replace(file, state=ArrivalState.READY)
         for file in catalog.arrivals.loaded(table.name)
     ]
-    require_files(disk, table, files, thoroughly=True)
-    return files
 
 
 def require_files(disk: Disk, table: Table, files: Iterable[Arrival], *, thoroughly: bool = False) -> None:

@@ -275,7 +275,8 @@ class Engine:
                 cost = self._scheduler.cost(event.table) if event.table in self._graph.units else None
                 if isinstance(cost, CostModel):
                     self._learnt[event.table] = cost
-                if event.revised:
+                # Rows that came out of order between two parts of a rebuild do not end it.
+                if event.revised and not (self._scheduler.knows(event.table) and self._scheduler.rebuilds(event.table)):
                     self._listening.backfills.rebuilt(event.table)
 
     def _keep_costs(self) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column
-from freshtide.core.steps import ComputedStep, Step, Tidy
+from freshtide.core.steps import ComputedStep, Load, Step, Tidy
 from freshtide.spark import LatestStreams, SharedScans
 from freshtide.storage import Prepared, Store, Tidying, UpdateRecord, land
 
@@ -81,14 +81,32 @@ class Executor:
         self._store = store
         self._tidying = tidying
 
-    def run(self, step: Step, *, track: int, scans: SharedScans | None = None) -> Outcome | None:
-        """Compute a step and commit what came of it; None where that is nothing."""
+    def prepare(self, step: Load, *, track: int) -> Prepared:
+        """Compute a part of a rebuild: its files are on disk, and wait for the last part."""
+        with self._computer.prepared(step, pool=pool_of(track)) as prepared:
+            assert prepared is not None, "a load leaves something to be committed"
+            assert prepared.journal is None, "what goes through a flow is not cut"
+            return prepared
+
+    def run(
+        self,
+        step: Step,
+        *,
+        track: int,
+        scans: SharedScans | None = None,
+        complete: Callable[[Prepared], Prepared] | None = None,
+    ) -> Outcome | None:
+        """Compute a step and commit what came of it; None where that is nothing.
+
+        `complete` adds what is to land with it.
+        """
         if isinstance(step, Tidy):
             self._tidy(step)
             return None
-        with self._computer.prepared(step, pool=pool_of(track), scans=scans) as prepared:
-            if prepared is None:
+        with self._computer.prepared(step, pool=pool_of(track), scans=scans) as computed:
+            if computed is None:
                 return None
+            prepared = computed if complete is None else complete(computed)
             snapshot = land(prepared, self._store)
         record = snapshot.record
         assert record is not None, "a commit carries its record"

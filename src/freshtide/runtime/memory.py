@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from freshtide.runtime.absences import Absences
 from freshtide.runtime.pieces import PieceSizes
+from freshtide.runtime.rebuilds import Rebuilds
 from freshtide.runtime.suspects import Suspects
 
 
@@ -16,6 +17,7 @@ class UpdateMemory:
     suspects: Suspects
     absences: Absences = field(default_factory=Absences)
     pieces: PieceSizes = field(default_factory=PieceSizes)
+    rebuilds: Rebuilds = field(default_factory=Rebuilds)
     awaiting: dict[str, bool] = field(default_factory=dict)
     """Tables whose loads wait for another table, and whether it is a rebuild that waits."""
     revised: set[str] = field(default_factory=set)

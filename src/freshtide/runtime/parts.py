@@ -24,6 +24,7 @@ from freshtide.runtime.execution import Computer, Executor
 from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.mending import mending_of, outgrown_mending
 from freshtide.runtime.news import News
+from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.projectwatch import ProjectWatch
 from freshtide.runtime.rearranging import Rearranging
 from freshtide.runtime.recovery import reconcile, revised_views, time_columns_of
@@ -61,6 +62,8 @@ class RunParts:
     """What computes for a changed project, beside what does for this one; a FreshtideError where nothing can."""
     outgrown: Callable[[Project, Computer], Mapping[str, str]] = lambda _project, _computer: {}
     """Base tables to which what computes can add no row as they are, and why."""
+    pieces: Callable[[], PieceSizes] = PieceSizes
+    """How much of a backlog, or of a rebuild, one update takes."""
     on_change: Callable[[Project, Computer], None] = lambda _project, _computer: None
     """Told when another project is at work in the run."""
 
@@ -116,7 +119,7 @@ class RunParts:
         events: Mailbox[Event] = self.threads.mailbox()
         news = News(self.disk, self.places.trouble, log=self.places.log)
         surroundings = self._watch(events, news)
-        memory = UpdateMemory(suspects=Suspects(self.threads), absences=Absences(self.disk))
+        memory = UpdateMemory(suspects=Suspects(self.threads), absences=Absences(self.disk), pieces=self.pieces())
         arrange = partial(self._arranged, memory=memory, surroundings=surroundings)
         feed_set = FeedSet(
             project.feeds.values(),

@@ -15,10 +15,11 @@ from freshtide.core.feeds import Column, Feed, SchemaChange
 from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
 from freshtide.core.tables import Kind, Table
-from freshtide.runs import look_at, to_rebuild_from
+from freshtide.runs import loaded_files, look_at, require_files, to_rebuild_from
 from freshtide.runtime.execution import Computer, pool_of
 from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.pieces import aim_of
+from freshtide.runtime.rebuilds import RebuildPart
 from freshtide.storage import Store, UpdateRecord
 from freshtide.world import Clock
 
@@ -44,6 +45,10 @@ class Progress:
     """Files that were there when a latest table began to take in: those that land meanwhile are for the next update."""
     is_cut: bool = False
     """Whether there was more to take in than one update takes."""
+    in_parts: bool = False
+    """Whether a rebuild may go in parts, one update each."""
+    part: RebuildPart | None = None
+    """The part of a rebuild that comes next; None: it is done at once, or there is none."""
 
 
 class Steps:
@@ -67,10 +72,11 @@ class Steps:
         self._absences = memory.absences
         self._clock = clock
         self._pieces = memory.pieces
+        self._rebuilds = memory.rebuilds
 
-    def begin(self, command: StartUpdate) -> Progress:
+    def begin(self, command: StartUpdate, *, in_parts: bool) -> Progress:
         aim = aim_of(command.within)
-        return Progress(command=command, aim=aim, until=self._clock.steady() + aim)
+        return Progress(command=command, aim=aim, until=self._clock.steady() + aim, in_parts=in_parts)
 
     def next(self, table: Table, progress: Progress) -> ComputedStep | None:
         """None where there is nothing to do after all."""
@@ -92,13 +98,15 @@ class Steps:
     def measured(self, step: ComputedStep, seconds: float, progress: Progress) -> None:
         """A step has taken so long."""
         match step:
-            case Load(rebuild=False):
+            case Load():
                 self._pieces.measured(step.table.name, step.plan.arrivals, seconds, aim=progress.aim)
             case TakeIn():
                 self._pieces.measured(step.table.name, step.files, seconds, aim=progress.aim)
 
     def _load(self, table: Table, progress: Progress) -> Load | None:
         command = progress.command
+        if command.rebuild and progress.in_parts and table.flow is None:
+            return self._load_anew(table, progress)
         plan = self._plan(table, progress)
         progress.is_cut = plan.is_cut
         # Also where nothing is left that it was loaded from: what a flow wrote beside it goes with a rebuild.
@@ -108,6 +116,27 @@ class Steps:
         if not command.rebuild:
             self._suspects.takes(table.name, files)
         return Load(table=table, plan=plan, extra=self._columns(table, files, command), rebuild=command.rebuild)
+
+    def _load_anew(self, table: Table, progress: Progress) -> Load | None:
+        """The next part of a rebuild: each file is judged as in the plan of the whole, and the last part lands all."""
+        feed = self._feed_of(table)
+        snapshot = self._store.table(table.name).snapshot
+        plan = _plan_rebuild(feed, loaded_files(table, self._catalog), snapshot.record if snapshot else None)
+        if not plan.arrivals:
+            return None
+        while True:
+            extra = self._extra(table)
+            underway = self._rebuilds.of(table.name, (table, feed, extra), plan)
+            left = [item.arrival for item in underway.left]
+            most = self._pieces.fitting(table.name, left, aim=progress.aim * underway.stretch)
+            part = underway.part(min(most, _FILES_AT_ONCE))
+            files = [item.arrival for item in part.plan.items]
+            require_files(self._store.disk, table, files, thoroughly=True)
+            # What is made of rows without a column is not what is made of them with it.
+            if self._columns(table, files, progress.command) == extra:
+                break
+        progress.part = part
+        return Load(table=table, plan=part.plan, extra=extra, rebuild=True)
 
     def _plan(self, table: Table, progress: Progress) -> LoadPlan:
         command, feed = progress.command, self._feed_of(table)

@@ -15,7 +15,7 @@ from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsEr
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.steps import TakeIn, Tidy
+from freshtide.core.steps import Load, TakeIn, Tidy
 from freshtide.core.tables import Kind, Table
 from freshtide.runs import leftover_announcements
 from freshtide.runtime.awaiting import AwaitedTables
@@ -56,6 +56,8 @@ class _Done:
     outcome: Outcome | None
     is_cut: bool
     """Whether there was more to take in than one update takes."""
+    is_unfinished: bool = False
+    """Whether it was a part of a rebuild, and others are to follow."""
 
 
 class UpdateWorker:
@@ -126,6 +128,7 @@ class UpdateWorker:
             safe=row.safe,
             seconds=self._clock.steady() - began,
             revised=caught_up or _is_revised(done),
+            unfinished=done.is_unfinished,
         )
         left_over: list[Event] = []
         with suppress(SurroundingsError):  # The run is ending: the next start announces what is pending.
@@ -205,14 +208,21 @@ class UpdateWorker:
 
     def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> _Done:
         """Step by step; files that turn out unreadable are put aside and the others go on."""
-        progress = self._steps.begin(command)
+        progress = self._steps.begin(command, in_parts=scans is None)
         while True:
             try:
                 step = self._steps.next(table, progress)
                 if step is None:
                     return _Done(outcome=None, is_cut=progress.is_cut)
                 begun = self._clock.steady()
-                outcome = self._executor.run(step, track=command.track, scans=scans)
+                part = progress.part
+                if part is not None and not part.is_last:
+                    assert isinstance(step, Load), "a rebuild in parts loads files"
+                    part.keep(self._executor.prepare(step, track=command.track))
+                    self._steps.measured(step, self._clock.steady() - begun, progress)
+                    return _Done(outcome=None, is_cut=False, is_unfinished=True)
+                complete = None if part is None else part.gathered
+                outcome = self._executor.run(step, track=command.track, scans=scans, complete=complete)
             except (UnreadableFilesError, ChangedFilesError) as error:
                 if command.rebuild:
                     raise

@@ -68,7 +68,7 @@ class KnownTable:
         if not self.plain:
             if candidate.update_stream:
                 return self._propose_newest(now)
-            if pending.is_wanted_anew:
+            if pending.is_wanted_anew and not pending.goes_between:
                 return self._propose_again(now)
         stamps = pending.stamps
         if not stamps:
@@ -223,8 +223,10 @@ class KnownTable:
                 return
         pending.take(self.candidate.upto)
 
-    def succeeded(self, freshness: float | None, safe: float | None, *, revised: bool) -> None:
-        """The update has been committed, and nothing is left of what was wrong before."""
+    def succeeded(
+        self, freshness: float | None, safe: float | None, *, revised: bool, unfinished: bool = False
+    ) -> None:
+        """The update has been committed, or was one part of a rebuild; nothing is left of what was wrong before."""
         pending, condition = self.pending, self.condition
         condition.freshness, condition.safe, condition.revised = freshness, safe, revised
         if condition.outdated:
@@ -234,6 +236,8 @@ class KnownTable:
         if pending.left_over == 0 and not condition.outdated:
             condition.first_load = False
         pending.rebuild_taken = pending.revision_taken = condition.disturbed = condition.outdated = False
+        if unfinished:
+            pending.go_on()
 
     def failed(self, *, counts: bool = True) -> None:
         """What the update had taken is pending again; whether that counts as a try."""

@@ -159,6 +159,11 @@ class Overview:
             expected_at=None,
         )
 
+    def rebuilds(self, table: str) -> bool:
+        """Whether a table is to be computed anew, or still is."""
+        pending = self._situation.tables[table].pending
+        return pending.rebuild_wanted or pending.rebuild_taken
+
     def pending(self, table: str) -> list[float]:
         """The time stamps that no update has brought into a table yet, those of a running one among them."""
         return sorted(set(self._situation.tables[table].pending.stamps))

@@ -28,6 +28,8 @@ class Pending:
     rebuild_taken: bool = False
     revision_taken: bool = False
     """By the running update."""
+    loads_first: bool = False
+    """Whether a part of a rebuild has ended: what is to be loaded goes before the next part."""
 
     def arrive(self, timestamp: float, at: float) -> None:
         """Data has come, in order or late."""
@@ -74,8 +76,20 @@ class Pending:
         stamps = self.stamps
         self.taken = len(stamps) if stamps[-1] <= upto else bisect_right(stamps, upto)
 
+    @property
+    def goes_between(self) -> bool:
+        """Whether the next update loads what is pending, between two parts of a rebuild."""
+        return self.loads_first and self.rebuild_wanted and bool(self.stamps)
+
+    def go_on(self) -> None:
+        """A part of a rebuild has ended, and others are to follow."""
+        self.rebuild_wanted = self.loads_first = True
+
     def take_wanted(self) -> None:
-        """An update has been started that computes anew what was asked for."""
+        """An update has been started that computes anew what was asked for; one between two parts of that does not."""
+        if self.goes_between:
+            self.loads_first = False
+            return
         self.rebuild_taken, self.rebuild_wanted = self.rebuild_wanted, False
         self.revision_taken, self.revision_wanted = self.revision_wanted, False
 

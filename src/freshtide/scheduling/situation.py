@@ -203,7 +203,7 @@ class Situation:
                 self._share_out()
             elif self._slack is not None:
                 self._slack.limit(table)
-        table.succeeded(event.freshness, event.safe, revised=event.revised)
+        table.succeeded(event.freshness, event.safe, revised=event.revised, unfinished=event.unfinished)
         if table.condition.status is TableStatus.LEAVING:
             self._forget(table)
         # Something may be wanted that did not arrive: a rebuild, or to follow a source.

@@ -16,7 +16,7 @@ from freshtide.storage.history import History
 from freshtide.storage.jointcommits import Commit, FilesCommit, FolderCommit, TableCommit
 from freshtide.storage.journal import commit_together, finish_interrupted, is_unfinished, journal_folder
 from freshtide.storage.keys import all_of, key_column, places
-from freshtide.storage.landing import Prepared, TableChange, land, next_number
+from freshtide.storage.landing import Prepared, TableChange, gathered, land, next_number
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
 from freshtide.storage.logs import DeltaLogs, OpenLog, UnreadableLogError
 from freshtide.storage.records import BEGINNING, Counts, LoadedArrival, UpdateKind, UpdateRecord, Writer
@@ -67,6 +67,7 @@ __all__ = [
     "commit_together",
     "compact",
     "finish_interrupted",
+    "gathered",
     "is_unfinished",
     "journal_folder",
     "key_column",

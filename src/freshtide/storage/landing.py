@@ -7,15 +7,17 @@ table next does so. Where a flow writes other targets as well, all of them go th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from freshtide.core.arrivals import Arrival
 from freshtide.crashpoints import reach
 from freshtide.storage.changes import Change
+from freshtide.storage.errors import StorageError
 from freshtide.storage.jointcommits import Commit, TableCommit
 from freshtide.storage.journal import commit_together
+from freshtide.storage.records import Counts, LoadedArrival
 from freshtide.storage.snapshots import Snapshot
 from freshtide.storage.store import Store
 from freshtide.storage.tables import StoredTable
@@ -35,6 +37,31 @@ class Prepared:
     """The other targets of the flow that loads the table."""
     journal: Path | None = None
     """Where the journal of a flow is kept; None: the table is not loaded by one."""
+
+
+def gathered(parts: Sequence[Prepared], last: Prepared, *, files: tuple[Arrival, ...]) -> Prepared:
+    """A rebuild as a whole: what its parts have written and what the last one has, under the record of that.
+
+    `files` are all that it is made of, as its last part found them.
+    """
+    every = [*parts, last]
+    table, change = last.own
+    counts = sum((part.own[1].record.counts for part in every), start=Counts())
+    record = replace(change.record, counts=counts, arrivals=tuple(map(LoadedArrival.of, files)))
+    aside = replace(record, counts=Counts(), arrivals=(), targets={})
+    beside: dict[str, TableChange] = {}
+    for side, its in (found for part in every for found in part.beside):
+        known = beside[side.name][1] if side.name in beside else replace(its, add=())
+        # Where nothing was put aside, a part only says that what was there before goes.
+        beside[side.name] = (
+            side,
+            replace(its if its.add else known, record=aside, at=change.at, add=known.add + its.add),
+        )
+    for part in parts:
+        if not part.own[1].schema.equals(change.schema, check_metadata=False):
+            raise StorageError(f"The parts of a rebuild of '{table.name}' have different columns. It begins anew.")
+    add = tuple(file for part in every for file in part.own[1].add)
+    return Prepared(own=(table, replace(change, record=record, add=add)), beside=tuple(beside.values()), files=files)
 
 
 def next_number(table: StoredTable, beside: Iterable[StoredTable] = (), *, at: float) -> int:

@@ -89,6 +89,12 @@ class Counts:
         """Rows that a flow took in and did not write to the table; less than none where it made more of them."""
         return 0 if self.flowed is None else self.flowed - self.loaded
 
+    def __add__(self, other: Counts) -> Counts:
+        """Of two loads of rows one by one, taken together."""
+        assert self.flowed is other.flowed is self.windowed is other.windowed is None, "flows and windows are not cut"
+        added = {part: getattr(self, part) + getattr(other, part) for part in ("read", "loaded", "rejected", "late")}
+        return Counts(**added)
+
     def parts(self) -> dict[str, int]:
         """What is added up over the updates of a table."""
         return {part: getattr(self, part) or 0 for part in _ADDED_UP}

@@ -1,0 +1,209 @@
+"""Rebuilds in parts: files are loaded between them, processes die in the midst, and every version is consistent.
+
+The oracle looks at every commit: the files that a base table names have each row once, whatever they were rebuilt from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from faults.campaign import Play
+from faults.lives import Life, open_tables
+from faults.tables import BASES, FEEDS, VIEWS, project
+from faults.trouble import drawn, set_temper
+from faults.turns import Process
+from faults.world import World
+
+from freshtide.catalog import Catalog, RequestKind
+from freshtide.core.arrivals import Arrival, ArrivalState
+from freshtide.core.loads import in_order
+from freshtide.runs import Places
+from freshtide.runtime.pieces import AIM, PieceSizes
+from freshtide.storage import UpdateKind, UpdateRecord
+from tests.examples import slow_except
+
+_PATIENCE = 600.0
+
+
+class FewFiles(PieceSizes):
+    """Updates that take three files at most, however quickly they did so."""
+
+    def fitting(self, table: str, files: Sequence[Arrival], *, aim: float = AIM) -> int:
+        return min(3, super().fitting(table, files, aim=aim))
+
+
+def user_of(life: Life) -> Catalog:
+    return life.books.catalog(Process("a user"))
+
+
+def land(world: World, *feeds: str) -> None:
+    for feed in feeds:
+        world.producer.land(world.disk.another_process(), feed)
+
+
+def begun(seed: int, files: int = 12) -> tuple[World, Life]:
+    """A world in which so many files of each feed are loaded."""
+    world = World(seed)
+    world.pieces = FewFiles
+    land(world, *(files * list(FEEDS)))
+    life = world.begin_life()
+    finish(world, life)
+    return world, life
+
+
+def finish(world: World, life: Life) -> None:
+    since = world.turns.steady
+    while (waits_for := world.oracle.waits_for(life.books.loads())) is not None:
+        assert world.turns.steady - since < _PATIENCE, waits_for
+        assert life.is_alive, life.fault
+        world.go_on(1.0)
+
+
+def backfill(world: World, life: Life, table: str) -> int:
+    return user_of(life).requests.add(RequestKind.BACKFILL, table, at=world.turns.now)
+
+
+def answered(world: World, life: Life, number: int) -> str:
+    since = world.turns.steady
+    while not (request := user_of(life).requests.get(number)) or not request.done:
+        assert world.turns.steady - since < _PATIENCE, "nobody answers"
+        assert life.is_alive, life.fault
+        world.go_on(1.0)
+    assert request.succeeded, request.message
+    return request.message or ""
+
+
+def loads(world: World, table: str) -> int:
+    """How many loads of a table were begun, parts of rebuilds among them."""
+    return sum("begins" in line and line.endswith(f"load of {table}") for line in world.history.lines())
+
+
+def records(world: World, table: str) -> list[UpdateRecord]:
+    tables = open_tables(world.disk.another_process(), lambda: 0.0)
+    return [record for _, record in tables.table(table).records()]
+
+
+@pytest.mark.parametrize("table", ["a", "b"])
+def test_a_rebuild_goes_in_parts_and_lands_in_one_commit(table: str) -> None:
+    world, life = begun(1)
+    before, rows = loads(world, table), world.oracle.table(table).rows.copy()
+    message = answered(world, life, backfill(world, life, table))
+    assert message.startswith(f"'{table}' has been rebuilt")
+    assert loads(world, table) - before == 4, "twelve files, three at a time"
+    rebuilt = records(world, table)[-1]
+    assert rebuilt.kind is UpdateKind.REBUILD
+    assert len(rebuilt.arrivals) == 12
+    assert [record.kind for record in records(world, table)].count(UpdateKind.REBUILD) == 1
+    assert rebuilt.counts.read == rebuilt.counts.loaded + rebuilt.counts.rejected + rebuilt.counts.late + (
+        rebuilt.counts.filtered
+    )
+    if table == "a":
+        assert world.oracle.table(table).rows == rows
+    finish(world, life)
+
+
+def test_a_table_that_a_flow_loads_is_rebuilt_at_once() -> None:
+    world, life = begun(2)
+    before = loads(world, "c")
+    answered(world, life, backfill(world, life, "c"))
+    assert loads(world, "c") - before == 1
+    finish(world, life)
+
+
+def test_files_that_land_meanwhile_are_loaded_between_the_parts_and_are_in_the_rebuild() -> None:
+    world, life = begun(3)
+    number = backfill(world, life, "a")
+    before = len(records(world, "a"))
+    for _ in range(8):
+        land(world, "in_order")
+        world.go_on(2.0)
+    answered(world, life, number)
+    since = [record.kind for record in records(world, "a")][before:]
+    assert UpdateKind.LOAD in since[: since.index(UpdateKind.REBUILD)], "the table keeps fresh meanwhile"
+    finish(world, life)
+    assert len(world.oracle.table("a").arrivals) == 20
+
+
+def test_content_that_is_accepted_in_the_midst_is_what_the_rebuild_has() -> None:
+    world, life = begun(4)
+    world.temper.slowness = 5.0
+    number, before = backfill(world, life, "a"), loads(world, "a")
+    while loads(world, "a") < before + 2:
+        world.go_on(0.5)
+    file = world.producer.by_path[in_order(user_of(life).arrivals.loaded("a"))[0].position]
+    old = file.now
+    world.producer._put(world.disk.another_process(), file)
+    while not user_of(life).arrivals.in_state(ArrivalState.REFUSED):
+        world.go_on(1.0)
+    assert loads(world, "a") < before + 4, "it is in a part that has been written"
+    accepted = user_of(life).requests.add(RequestKind.ACCEPT, file.path, at=world.turns.now)
+    answered(world, life, accepted)
+    answered(world, life, number)
+    assert world.oracle.table("a").arrivals[file.path] == file.now != old
+    assert [record.kind for record in records(world, "a")].count(UpdateKind.REBUILD) == 1
+    finish(world, life)
+
+
+@pytest.mark.parametrize("power", [False, True])
+def test_who_dies_in_the_midst_of_a_rebuild_leaves_the_table_as_it_was_and_the_next_begins_anew(power: bool) -> None:
+    world, life = begun(5)
+    number = backfill(world, life, "b")
+    before, at = loads(world, "b"), world.oracle.table("b").number
+    while loads(world, "b") < before + 3:
+        world.go_on(0.1)
+    if power:
+        world.cut_power()
+    else:
+        life.die()
+        world.lives = []
+    assert world.oracle.table("b").number == at
+    successor = world.begin_life()
+    answered(world, successor, number)
+    assert loads(world, "b") >= before + 3 + 4
+    finish(world, successor)
+
+
+def test_what_was_swept_away_of_a_rebuild_is_computed_again() -> None:
+    world, life = begun(6)
+    number = backfill(world, life, "a")
+    before = loads(world, "a")
+    while loads(world, "a") < before + 3:
+        world.go_on(0.1)
+    folder, disk = Places(project()).tables / "a", world.disk.another_process()
+    named = set(world.oracle.table("a").files)
+    written = [name for name in disk.names(folder) if name.endswith(".parquet") and name not in named]
+    assert written
+    for name in written:
+        disk.remove(folder / name)
+    answered(world, life, number)
+    assert loads(world, "a") - before > 4
+    finish(world, life)
+
+
+def test_what_one_rebuild_has_committed_no_other_commits_again() -> None:
+    world, life = begun(7)
+    held = []
+    for _ in range(2):
+        answered(world, life, backfill(world, life, "a"))
+        held.append(set(world.oracle.table("a").files))
+    assert held[0]
+    assert not held[0] & held[1]
+    finish(world, life)
+
+
+@pytest.mark.parametrize("seed", slow_except(range(12), 0, 1, 2, 3))
+def test_whatever_happens_in_the_midst_of_rebuilds_nothing_is_lost_and_nothing_is_there_twice(seed: int) -> None:
+    world = World(seed)
+    world.pieces = FewFiles
+    rng = Random(world.rng.random())
+    set_temper(world, rng)
+    going_on = Play(world, drawn(rng, None), rng)
+    land(world, *(6 * list(FEEDS)))
+    while going_on.is_wanted:
+        going_on.step()
+        if rng.random() < 0.2:
+            for life in world.lives[:1]:
+                backfill(world, life, rng.choice((*BASES, *VIEWS)))
+    going_on.end_well()
