@@ -17,6 +17,11 @@ from freshtide.core.arrivals import DATA, Arrival, ArrivalState
 from freshtide.core.feeds import Feed
 from freshtide.core.instants import micros
 
+# Each file costs what so many bytes cost, be it empty: it is listed, opened and registered.
+_PER_FILE = 128_000
+LONGEST_PIECE = 10.0
+"""Seconds that one load of a backlog, or one part of a rebuild, should take at most, about."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadItem:
@@ -49,6 +54,11 @@ class Promise:
 
     data: float | None
     punctuation: float | None
+
+
+def weight_of(file: Arrival) -> int:
+    """What it takes to load a file, in bytes of text."""
+    return _PER_FILE + file.weight
 
 
 def latest_allowed(feed: Feed, file: Arrival) -> int | None:

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from freshtide.core.arrivals import Arrival
+from freshtide.core.loads import LONGEST_PIECE, weight_of
 
-AIM = 10.0
-"""Seconds that a load of a backlog should take at most, about."""
+AIM = LONGEST_PIECE
 # The first load of a run is small: nobody knows yet how long it takes, and runs may be short. Bytes in a second.
 _FIRST = 400_000.0
-# Each file costs what so many bytes cost, be it empty: it is listed, opened and registered.
-_PER_FILE = 128_000
 _GROWTH = 4.0
 
 
@@ -33,7 +31,7 @@ class PieceSizes:
         """How many of these files, from the first on, take so many seconds; at least one, however large."""
         left = self._rates.get(table, _FIRST) * aim
         for number, file in enumerate(files):
-            left -= _weight(file)
+            left -= weight_of(file)
             if left < 0:
                 return max(1, number)
         return len(files)
@@ -41,9 +39,5 @@ class PieceSizes:
     def measured(self, table: str, files: Iterable[Arrival], seconds: float, *, aim: float = AIM) -> None:
         """Loading these files has taken so long. A small piece says nothing against larger ones."""
         known = self._rates.get(table, _FIRST)
-        rate = sum(map(_weight, files)) * min(_GROWTH, aim / max(seconds, 0.001)) / aim
+        rate = sum(map(weight_of, files)) * min(_GROWTH, aim / max(seconds, 0.001)) / aim
         self._rates[table] = rate if rate > known or seconds > aim else known
-
-
-def _weight(file: Arrival) -> int:
-    return _PER_FILE + file.weight

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from freshtide.core.loads import LONGEST_PIECE
 from freshtide.scheduling.allocations.partition import Lane
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.conditions import NOT_RUNNING, Condition, TableStatus
@@ -187,6 +188,9 @@ class KnownTable:
         candidate.upto, candidate.delta = goal, delta
         candidate.released_at = min(pending.wanted_since, pending.since[0]) if pending.since else pending.wanted_since
         candidate.cost = self.estimate.of(delta)
+        if pending.in_parts and self.within is not None:
+            # A part takes as long as it may, whatever an ordinary update does.
+            candidate.cost = max(candidate.cost, min(self.within, LONGEST_PIECE))
         if self.ages:
             self._grow_old(now)
         return True
@@ -235,6 +239,8 @@ class KnownTable:
         pending.left_over = len(pending.stamps) - pending.taken
         if pending.left_over == 0 and not condition.outdated:
             condition.first_load = False
+        if pending.rebuild_taken:
+            pending.in_parts = pending.loads_first = False
         pending.rebuild_taken = pending.revision_taken = condition.disturbed = condition.outdated = False
         if unfinished:
             pending.go_on()

@@ -28,6 +28,8 @@ class Pending:
     rebuild_taken: bool = False
     revision_taken: bool = False
     """By the running update."""
+    in_parts: bool = False
+    """Whether a rebuild goes in parts, one of which has ended at least."""
     loads_first: bool = False
     """Whether a part of a rebuild has ended: what is to be loaded goes before the next part."""
 
@@ -83,7 +85,7 @@ class Pending:
 
     def go_on(self) -> None:
         """A part of a rebuild has ended, and others are to follow."""
-        self.rebuild_wanted = self.loads_first = True
+        self.rebuild_wanted = self.loads_first = self.in_parts = True
 
     def take_wanted(self) -> None:
         """An update has been started that computes anew what was asked for; one between two parts of that does not."""
