@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from freshtide.catalog import Catalog, TableRow
+from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
 from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.costs import CostModel
 from freshtide.project import create_starter, load_project
@@ -179,3 +181,55 @@ def test_scenarios_have_no_now(terminal: Terminal) -> None:
     told = terminal.simulate("horizon: 9\ntables: {a: {period: 1}}\n", "--from-now")
     assert told.code == 2
     assert "--from-now is for projects" in told.err
+
+
+def worked(folder: Path) -> None:
+    """All files are loaded, 2s each and a second for each megabyte."""
+    project = load_project(folder)
+    catalog = Catalog.open(Places(project).catalog_url)
+    with closing(catalog):
+        for number, file in enumerate(catalog.arrivals.pending("orders"), start=2):
+            size = 1_000_000 * (1 + number % 5)
+            catalog.arrivals.register(replace(file, size=size), ["orders"])
+            catalog.arrivals.mark_loaded("orders", [file.id], number)
+            took, stamp = 2.0 + size / 1e6, file.timestamp or 0.0
+            row = UpdateRow(
+                table="orders",
+                number=number,
+                kind="load",
+                track=0,
+                status=UpdateStatus.RUNNING,
+                started_at=stamp,
+                upto=stamp,
+                from_freshness=stamp - 3600.0,
+            )
+            update = catalog.updates.start(row)
+            catalog.updates.finish(update, at=stamp + took, freshness=stamp, rows=1)
+
+
+def test_it_tells_before_a_backfill_how_long_it_takes_and_whom_it_costs(shop: Path, terminal: Terminal) -> None:
+    worked(shop)
+    told = terminal.type("simulate", "--project", str(shop), "--backfill", "orders", "--json").json["backfill"]
+    # 24 files of 3 MB and so much as 128 kB for each of them.
+    assert told["work"]["orders"]["known_by"] == "learnt"
+    assert 60.0 < told["work"]["orders"]["seconds"] < 85.0
+    assert told["in_parts"]
+    assert told["parts"] > 3
+    assert told["took"] is not None
+    assert told["took"] > told["work"]["orders"]["seconds"]
+    assert set(told["costs"]) >= {"orders"}
+    for command in ("simulate", "plan"):
+        out = terminal.type(command, "--project", str(shop), "--backfill", "orders").out
+        assert "'orders' is rebuilt in " in out
+    assert "backfill" in terminal.type("plan", "--project", str(shop), "--backfill", "orders", "--json").json
+
+
+def test_a_backfill_that_would_be_refused_is_not_foreseen(shop: Path, terminal: Terminal) -> None:
+    assert "There is no table 'nothing'" in terminal.type("plan", "--project", str(shop), "--backfill", "nothing").err
+    with closing(Catalog.open(Places(load_project(shop)).catalog_url)) as catalog:
+        catalog.tables.set_status("orders", "paused")
+    for command in ("simulate", "plan"):
+        answer = terminal.type(command, "--project", str(shop), "--backfill", "orders")
+        assert "'orders' is paused" in answer.err
+    answer = terminal.type("simulate", "--project", str(shop), "--backfill", "orders", "--horizon", "2h")
+    assert "followed until it is done" in answer.err

@@ -141,6 +141,11 @@ class ArrivalLedger:
         """Files that the table has loaded, in the order of their arrival."""
         return self._select(questions.LOADED, table=table)
 
+    def loaded_by(self, table: str) -> dict[int, int]:
+        """By the ids of files that the table has loaded: the number of the update that did."""
+        with self._database.reading() as connection:
+            return {row.file_id: row.number for row in connection.execute(questions.LOADED_BY, {"table": table})}
+
     def expected_rows(self, table: str) -> tuple[int, int]:
         """(files, rows counted on arrival) over the files that the table has loaded."""
         with self._database.reading() as connection:

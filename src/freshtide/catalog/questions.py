@@ -95,6 +95,7 @@ AWAITED = (
     .where(_IS_PENDING, files.c.state == ArrivalState.AWAY)
     .order_by(files.c.timestamp.is_(None), files.c.timestamp.desc(), files.c.path.desc())
 )
+LOADED_BY = select(loads.c.file_id, loads.c.number).where(_OF_TABLE, _IS_LOADED)
 LOADED = select(files).join(loads, _BY_TABLE).where(_IS_LOADED).order_by(files.c.id)
 EXPECTED_ROWS = (
     select(func.count(), func.coalesce(func.sum(files.c.rows), 0))

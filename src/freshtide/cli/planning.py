@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from freshtide.catalog import Catalog
+from freshtide.cli.foretelling import BackfillOption, foreseen, print_foresight
 from freshtide.cli.output import JsonOption, console, duration, number_of, print_json, print_problem
 from freshtide.cli.places import HERE, ProjectOption, looking_at
 from freshtide.cli.variants import CostsOption, SchedulersOption, TracksOption, cost_of, policy_of, track_numbers
@@ -30,11 +31,12 @@ def register(app: typer.Typer) -> None:
     app.command()(plan)
 
 
-def plan(
+def plan(  # noqa: PLR0917 - typer reads options from parameters, which nobody passes by position
     project: ProjectOption = HERE,
     tracks: TracksOption = None,
     scheduler: SchedulersOption = None,
     cost: CostsOption = None,
+    backfill: BackfillOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a run would do and what can be promised; exit code 1 when a target lag cannot be kept."""
@@ -42,18 +44,19 @@ def plan(
         demands = demands_of(loaded, catalog)
         for text in cost or ():
             demands = demands.with_cost(*cost_of(text))
-        made = plan_of(
-            loaded,
-            catalog,
-            SystemClock().now(),
-            demands=demands,
-            policy=_one_policy(scheduler, loaded.settings.policy),
-            tracks=loaded.settings.tracks if tracks is None else _one_number(tracks),
-        )
+        policy = _one_policy(scheduler, loaded.settings.policy)
+        number = loaded.settings.tracks if tracks is None else _one_number(tracks)
+        now = SystemClock().now()
+        made = plan_of(loaded, catalog, now, demands=demands, policy=policy, tracks=number)
+        told = None
+        if backfill is not None:
+            told = foreseen(loaded, catalog, backfill, policy=policy, tracks=number, costs=cost)
     if as_json:
-        print_json(made.as_json())
+        print_json(made.as_json() | ({} if told is None else {"backfill": told.as_json()}))
     else:
         _print(made)
+        if told is not None:
+            print_foresight(told)
         for note in loaded.notes:
             print_problem(note, colour="yellow")
     if made.breaks_target:

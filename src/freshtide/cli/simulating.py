@@ -12,13 +12,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from freshtide.cli.foretelling import BackfillOption, foretell
 from freshtide.cli.output import JsonOption, console, duration, print_json
 from freshtide.cli.places import HERE, ProjectOption
 from freshtide.cli.predicting import compare
-from freshtide.cli.variants import CostsOption, SchedulersOption, TracksOption
+from freshtide.cli.variants import CostsOption, SchedulersOption, TracksOption, policy_of, track_numbers
 from freshtide.core.errors import UsageError
 from freshtide.project import Scenario, read_scenario
 from freshtide.simulation import CompletedUpdate, Result, Simulation, relative_lateness, without_contention
+from freshtide.world import SystemClock
 
 OnUpdate = Callable[[CompletedUpdate], None]
 
@@ -40,6 +42,7 @@ def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobo
     from_now: Annotated[
         bool, typer.Option("--from-now", help="Of a project: begin with its tables as they stand.")
     ] = False,
+    backfill: BackfillOption = None,
     trace: Annotated[
         Path | None, typer.Option(help="Of a scenario: write every update into this file, a JSON object a line.")
     ] = None,
@@ -51,6 +54,20 @@ def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobo
             raise UsageError(
                 "--trace is for scenarios.", way_out="Name one: freshtide simulate scenario.yml --trace ..."
             )
+        if backfill is not None:
+            if horizon is not None:
+                raise UsageError("A backfill is followed until it is done: --horizon is not for that.")
+            foretell(
+                project,
+                backfill,
+                policies=[policy_of(text) for text in scheduler or ()],
+                tracks=[] if tracks is None else track_numbers(tracks),
+                costs=cost,
+                now=SystemClock().now() if from_now else None,
+                seed=seed or 0,
+                as_json=as_json,
+            )
+            return
         compare(
             project,
             tracks=tracks,
@@ -63,7 +80,7 @@ def simulate(  # noqa: PLR0917 - typer reads options from parameters, which nobo
         )
         return
     given = {"--tracks": tracks, "--scheduler": scheduler, "--cost": cost, "--horizon": horizon, "--seed": seed}
-    given["--from-now"] = from_now or None
+    given |= {"--from-now": from_now or None, "--backfill": backfill}
     for option, value in given.items():
         if value is not None:
             raise UsageError(f"{option} is for projects.", way_out=f"Write it into {scenario}.")

@@ -4,6 +4,7 @@ Everything is computed from a project and its catalog before anything runs, and 
 The theorems themselves are in `guarantees`, virtual time is in `simulation`.
 """
 
+from freshtide.planning.backfills import Effort, Foresight, foresee
 from freshtide.planning.bounds import Demand
 from freshtide.planning.demands import Demands, demands_of
 from freshtide.planning.eagerness import EagerBound, eager_bound
@@ -22,7 +23,9 @@ __all__ = [
     "Demand",
     "Demands",
     "EagerBound",
+    "Effort",
     "Execution",
+    "Foresight",
     "KeptBound",
     "Plan",
     "PlannedTable",
@@ -36,6 +39,7 @@ __all__ = [
     "demands_of",
     "eager_bound",
     "executions",
+    "foresee",
     "kept_bounds",
     "plan_of",
     "predict",

@@ -62,7 +62,7 @@ def _seen(updates: Sequence[UpdateRow]) -> list[tuple[float, float]]:
 
 def _execution(seen: Sequence[tuple[float, float]]) -> Execution:
     weights = [_MEMORY**age for age in range(len(seen) - 1, -1, -1)]
-    alpha, beta = _line(seen, weights)
+    alpha, beta = line_through(seen, weights)
     expected = [alpha + beta * gained for gained, _ in seen]
     factors = [took / usual for (_, took), usual in zip(seen, expected, strict=True)]
     # Weighed by what each update took, as its mean is to be kept.
@@ -71,7 +71,7 @@ def _execution(seen: Sequence[tuple[float, float]]) -> Execution:
     return Execution(alpha=mean * alpha, beta=mean * beta, factors=tuple(factor / scale for factor in factors))
 
 
-def _line(seen: Sequence[tuple[float, float]], weights: Sequence[float]) -> tuple[float, float]:
+def line_through(seen: Sequence[tuple[float, float]], weights: Sequence[float]) -> tuple[float, float]:
     """The line of least squares; flat where its slope may well be chance."""
     total = sum(weights)
     mean_n = sum(w * n for w, (n, _) in zip(weights, seen, strict=True)) / total

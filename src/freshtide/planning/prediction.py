@@ -20,6 +20,7 @@ from freshtide.scheduling import Policy, Shortage
 from freshtide.simulation import (
     CompletedUpdate,
     Lateness,
+    Rebuild,
     Result,
     SimulatedTable,
     Simulation,
@@ -81,6 +82,8 @@ class WarehouseModel:
     cuts: Cuts
     since: float
     """The instant that virtual time begins at."""
+    rebuilds: tuple[Rebuild, ...] = ()
+    """What is to be computed anew meanwhile."""
 
     def with_cost(self, name: str, alpha: float, beta: float) -> WarehouseModel:
         """The same with a table that costs what the user says."""
@@ -125,6 +128,7 @@ class WarehouseModel:
             ),
             seed=seed,
             variability=self.contention.variability,
+            rebuilds=tuple(_slowed(rebuild, factor) for rebuild in self.rebuilds),
             reach=self._reach,
         )
 
@@ -139,6 +143,11 @@ class WarehouseModel:
         # Buckets close at full minutes of the real clock.
         reached = self.cuts.reach(name, micros(self.since + cut))
         return None if reached is None else seconds(reached) - self.since
+
+
+def _slowed(rebuild: Rebuild, factor: float) -> Rebuild:
+    dependents = {view: factor * work for view, work in rebuild.dependents.items()}
+    return replace(rebuild, seconds=factor * rebuild.seconds, dependents=dependents)
 
 
 def warehouse_model(project: Project, catalog: Catalog, *, now: float | None = None) -> WarehouseModel:

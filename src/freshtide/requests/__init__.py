@@ -5,6 +5,14 @@ of. Who asks need not know whether a run is going on (`asking`): that run does i
 """
 
 from freshtide.requests.asking import ask, ask_the_run, is_starting
-from freshtide.requests.handling import Answer, NothingToRebuildError, RequestHandler
+from freshtide.requests.handling import Answer, NothingToRebuildError, RequestHandler, require_rebuildable
 
-__all__ = ["Answer", "NothingToRebuildError", "RequestHandler", "ask", "ask_the_run", "is_starting"]
+__all__ = [
+    "Answer",
+    "NothingToRebuildError",
+    "RequestHandler",
+    "ask",
+    "ask_the_run",
+    "is_starting",
+    "require_rebuildable",
+]

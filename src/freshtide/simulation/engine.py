@@ -11,8 +11,9 @@ from typing import Final
 
 from freshtide.core.commands import GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import GivenCost
-from freshtide.core.events import DataArrived, Event, TableResumed, TimerFired, UpdateFailed
+from freshtide.core.events import DataArrived, Event, RebuildRequested, TableResumed, TimerFired, UpdateFailed
 from freshtide.scheduling import GlobalAllocation, Policy, RetryPolicy, ScheduledTable, Scheduler
+from freshtide.simulation.rebuilds import Rebuilding
 from freshtide.simulation.results import Result
 from freshtide.simulation.tables import CompletedUpdate, RunningTable, running_table
 from freshtide.simulation.timeline import timeline
@@ -29,7 +30,7 @@ class _Stop:
     until: float
 
 
-_Rare = UpdateFailed | TableResumed | _Stop
+_Rare = UpdateFailed | TableResumed | RebuildRequested | _Stop
 _Ahead = list[tuple[float, int, RunningTable | None]]
 """What is to come, by its moment and a number: ends of updates with their table.
 
@@ -94,6 +95,11 @@ class Simulation:
         stops = self._workload.stops
         rarely: dict[int, _Rare] = {-at - 1: _Stop(until) for at, (_, until) in enumerate(stops)}
         ahead: _Ahead = [(start, -at - 1, None) for at, (start, _) in enumerate(stops)]
+        rebuilds = self._workload.rebuilds
+        rebuilding = Rebuilding(rebuilds, self._workload.tables) if rebuilds else None
+        for at, rebuild in enumerate(rebuilds):
+            rarely[-at - 1] = RebuildRequested(rebuild.table)
+            ahead.append((rebuild.at, -at - 1, None))
         ahead += [(math.inf, 0, None), *([(0.0, 0, None)] if happened else [])]
         heapify(ahead)
         ends_at = ahead[0][0]
@@ -152,6 +158,8 @@ class Simulation:
                     running -= 1
                     if on_update is not None:
                         on_update(table.completed(now))
+                    if rebuilding is not None:
+                        rebuilding.ended(table, now)
                     table.freshness = table.upto
                     moments = table.moments
                     moments.append(now)
@@ -170,7 +178,10 @@ class Simulation:
                         upto, gained = table.freshness, 0.0
                     if slowdown is not None and now >= steady_until:
                         factor, steady_until = slowdown.factor_at(now), slowdown.steady_until(now)
-                    seconds = (table.alpha + table.beta * gained) * (lowest + spread * table.draw()) * factor
+                    takes = table.alpha + table.beta * gained
+                    if rebuilding is not None:
+                        takes += rebuilding.work(command, table)
+                    seconds = takes * (lowest + spread * table.draw()) * factor
                     busy[track] += seconds
                     ending = table.ending
                     ending.track, ending.seconds = track, seconds
@@ -205,6 +216,8 @@ class Simulation:
             events=handled,
             seed=self._workload.seed,
             failures={name: table.failed for name, table in tables.items()},
+            rebuilt={} if rebuilding is None else rebuilding.done,
+            parts={} if rebuilding is None else rebuilding.parts,
         )
 
     def _begun(self, tables: list[ScheduledTable]) -> Scheduler:

@@ -24,6 +24,10 @@ class Result:
     seed: int
     failures: Mapping[str, int]
     """How many updates of each table failed."""
+    rebuilt: Mapping[str, float] = field(default_factory=dict)
+    """When each table had been computed anew, of those that were."""
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """In how many updates, or how many of them have ended."""
 
     @property
     def weighted_staleness(self) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -127,6 +127,19 @@ class SimulatedTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuild:
+    """A table is computed anew, and then all that is computed from it: how much work that is beyond fixed costs."""
+
+    table: str
+    at: float = 0.0
+    seconds: float = 0.0
+    longest: float | None = None
+    """Seconds that a part takes at most, also where others could wait longer; None: it is not cut."""
+    dependents: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by view, each of which is one update: all that is computed from the table, directly or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slowdown:
     """The machine is normal for a while, then slow for a while, and so on: updates begun then take `factor` as long."""
 
@@ -157,10 +170,14 @@ class Workload:
     stops: tuple[tuple[float, float], ...] = ()
     """Intervals, one after the other, in which the warehouse stands still: running updates are lost, and what comes
     meanwhile is found when it starts again, with a scheduler that knows what a catalog would remember."""
+    rebuilds: tuple[Rebuild, ...] = ()
+    """What users ask to be computed anew."""
     reach: Callable[[str, float], float | None] | None = None
     """How far an update to a cut takes a view: all the way, unless it waits for buckets to close."""
 
     def __post_init__(self) -> None:
+        if self.rebuilds and self.stops:
+            raise ValueError("What becomes of a rebuild when the warehouse stops is not simulated.")
         if any(start >= end for start, end in self.stops) or list(self.stops) != sorted(self.stops):
             raise ValueError("A warehouse starts again after it has stopped, and stops are in the order of time.")
         if any(later <= end for (_, end), (later, _) in pairwise(self.stops)):
