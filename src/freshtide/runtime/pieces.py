@@ -11,8 +11,8 @@ from freshtide.core.arrivals import Arrival
 from freshtide.core.loads import LONGEST_PIECE, weight_of
 
 AIM = LONGEST_PIECE
-# The first load of a run is small: nobody knows yet how long it takes, and runs may be short. Bytes in a second.
-_FIRST = 400_000.0
+# The first load of a run is small: nobody knows yet how long it takes, and runs may be short. Bytes in a whole piece.
+_FIRST = 4_000_000
 _GROWTH = 4.0
 
 
@@ -29,7 +29,7 @@ class PieceSizes:
 
     def fitting(self, table: str, files: Sequence[Arrival], *, aim: float = AIM) -> int:
         """How many of these files, from the first on, take so many seconds; at least one, however large."""
-        left = self._rates.get(table, _FIRST) * aim
+        left = self._rates.get(table, _FIRST / AIM) * aim
         for number, file in enumerate(files):
             left -= weight_of(file)
             if left < 0:
@@ -38,6 +38,6 @@ class PieceSizes:
 
     def measured(self, table: str, files: Iterable[Arrival], seconds: float, *, aim: float = AIM) -> None:
         """Loading these files has taken so long. A small piece says nothing against larger ones."""
-        known = self._rates.get(table, _FIRST)
+        known = self._rates.get(table, _FIRST / AIM)
         rate = sum(map(weight_of, files)) * min(_GROWTH, aim / max(seconds, 0.001)) / aim
         self._rates[table] = rate if rate > known or seconds > aim else known
