@@ -118,7 +118,7 @@ def test_prp_loads_the_whole_backlog_of_the_shortest_period_first(terminal: Term
             {},
             "'slowly' is not a recovery period. Write fastest, together, a duration, or durations by table: {a: 90s}.",
         ),
-        ({"name": "adaptive", "threshold": 0}, {}, "The duration must be more than zero."),
+        ({"name": "adaptive", "threshold": 0}, {}, "'threshold' must be longer than 0s, not '0'."),
         (
             {"name": "adaptive", "arbitration": "prio"},
             {},
