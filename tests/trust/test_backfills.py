@@ -97,6 +97,7 @@ def test_a_rebuild_holds_each_file_once_whatever_was_in_the_table(shop: Shop) ->
     shop.check()
 
 
+@pytest.mark.slow
 def test_a_rebuild_in_parts_gives_what_a_rebuild_at_once_does(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """With rejects, late rows, partitions, a query that leaves rows out, and a file that is loaded in between."""
     shop.events("sales", lateness="5s")

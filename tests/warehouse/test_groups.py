@@ -116,6 +116,7 @@ def test_a_group_scans_its_source_once(tmp_path: Path, spark: SparkSession, firs
     assert apart == 4 * one
 
 
+@pytest.mark.slow
 def test_base_tables_of_one_feed_are_loaded_from_one_read_of_the_files(tmp_path: Path, spark: SparkSession) -> None:
     read: list[int] = []
     for name, count, group in (("one", 1, False), ("group", 4, True), ("apart", 4, False)):

@@ -47,7 +47,7 @@ def test_an_archetype_gives_the_rows_of_plain_queries_under_every_policy_with_an
     assert_as_by_hand(bench, data, name, policy, packs=packs)
 
 
-@pytest.mark.parametrize("name", slow_except(COMBINATIONS, "lines_tree"))
+@pytest.mark.parametrize("name", slow_except(COMBINATIONS))
 def test_a_combination_under_the_mixed_policy_gives_the_rows_of_plain_queries(
     name: str, bench: FlowBench, data: Path
 ) -> None:

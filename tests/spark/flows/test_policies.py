@@ -63,7 +63,7 @@ _COMPARED = {
 }
 
 
-@pytest.mark.parametrize("policy", slow_except(_POLICIES, "round-robin", "mixed"))
+@pytest.mark.parametrize("policy", slow_except(_POLICIES, "mixed"))
 @pytest.mark.parametrize(
     ("packs", "pack_rows", "theta"),
     [pytest.param(1, 11, 0, id="tiny"), pytest.param(100, 1_000, 2, id="large", marks=pytest.mark.slow)],
