@@ -211,8 +211,7 @@ class Warehouse:
         if self._presence is not None or not self._is_of_files:
             yield
             return
-        with seen_by_others(self.project) as presence:
-            self._presence = presence
+        with seen_by_others(self.project) as self._presence:
             try:
                 yield
             finally:
