@@ -68,6 +68,16 @@ def test_a_run_is_judged_by_what_it_runs_with_until_an_edit_is_applied(shop: Sho
         assert "`freshtide apply`" in shown
 
 
+def test_an_edit_while_a_run_starts_is_not_taken_for_what_it_runs_with(shop: Shop) -> None:
+    places = Places(shop.project)
+    with seen_by_others(shop.project) as presence, RunLease(places.lock, shop.catalog.seat):
+        edit(shop)
+        presence.works(shop.project)
+        found = answer("status", at=shop.project.root)
+    assert orders(found)["target_lag"] == 600.0
+    assert found["run"]["unapplied"] == ["table orders changed: target_lag 10m -> 5m"]
+
+
 def test_a_run_that_goes_on_with_an_edit_is_judged_by_it(shop: Shop, run: Presence) -> None:
     edit(shop)
     run.works(load_project(shop.project.root))

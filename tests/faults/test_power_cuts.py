@@ -11,6 +11,7 @@ from faults.disk import DeadError, SimulatedDisk
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freshtide.storage.journal import write_journal
 from freshtide.world import make_folder, sync_files
 
 _FOLDERS = ("/a", "/b")
@@ -47,6 +48,15 @@ def test_a_name_without_a_sync_of_its_folder_is_there_or_not() -> None:
         after = disk.crash(Random(seed))
         found.add(after.read("/a/1") if after.exists("/a/1") else None)
     assert found == {None, b"abcd"}
+
+
+def test_a_journal_is_there_also_where_nobody_has_synced_the_names_of_its_folders() -> None:
+    folder = Path("/a/_freshtide/flows/split.1")
+    for seed in _SEEDS:
+        disk = _with_folders()
+        disk.make_folders(folder)
+        write_journal(disk, folder, [])
+        assert disk.crash(Random(seed)).exists(folder / "journal.json")
 
 
 def test_a_new_folder_is_as_lasting_as_its_name() -> None:

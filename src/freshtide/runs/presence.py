@@ -33,6 +33,8 @@ class Presence:
         self._process = process
         self._folder = Places(project).running / f"{process.pid}-{uuid.uuid4().hex[:8]}"
         self._copies = 0
+        self._digest: str | None = None
+        """Of the project that the last copy is of."""
 
     def starts(self, project: Project) -> None:
         """It has read its project, and does not work yet."""
@@ -46,11 +48,16 @@ class Presence:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _tell(self, project: Project, *, is_at_work: bool) -> None:
-        self._copies += 1
+        digest = digest_of(project)
+        # A start takes long, and the files may be edited in it: the copy of what was read then stays.
+        is_copied = digest == self._digest
+        self._copies += not is_copied
         copy = self._folder / f"project.{self._copies}"
         try:
-            _copy_files(project.root, copy)
-            said = {**asdict(self._process), "is_at_work": is_at_work, "copy": copy.name, "digest": digest_of(project)}
+            if not is_copied:
+                _copy_files(project.root, copy)
+            self._digest = digest
+            said = {**asdict(self._process), "is_at_work": is_at_work, "copy": copy.name, "digest": digest}
             fresh = self._folder / f"{_WORD}.new"
             fresh.write_text(json.dumps(said), encoding="utf-8")
             fresh.rename(self._folder / _WORD)

@@ -28,6 +28,8 @@ from freshtide.storage.store import Store
 from freshtide.world import Disk, sync_files
 
 _JOURNAL = "journal.json"
+# The folders above that of a flow which the run has made: those of all flows, and of what is beside the tables.
+_NAMED_BY = 3
 
 
 class UnfinishedFlowError(SurroundingsError):
@@ -79,7 +81,9 @@ def write_journal(disk: Disk, folder: Path, commits: Sequence[Commit]) -> None:
     disk.write(partial, json.dumps([{"kind": commit.kind, **commit.as_json()} for commit in commits]).encode())
     sync_files(disk, [partial])
     disk.rename(partial, whole)
-    disk.sync(folder)
+    # Whoever made its folder may have died, or failed, before the names above were on disk.
+    for place in (folder, *folder.parents[:_NAMED_BY]):
+        disk.sync(place)
 
 
 def _read_journal(disk: Disk, folder: Path) -> list[Commit]:
