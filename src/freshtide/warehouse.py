@@ -211,11 +211,11 @@ class Warehouse:
         if self._presence is not None or not self._is_of_files:
             yield
             return
-        with seen_by_others(self.project) as self._presence:
-            try:
+        try:
+            with seen_by_others(self.project) as self._presence:
                 yield
-            finally:
-                self._presence = None
+        finally:
+            self._presence = None
 
     def _works(self, project: Project) -> None:
         if self._presence is not None:
