@@ -53,7 +53,7 @@ def land(folder: Path, due: Iterable[tuple[float, str]], *, seed: int) -> dict[s
     """Land files at moments counted from now; by feed the time stamps of its files."""
     rng = random.Random(seed)
     landed: dict[str, list[float]] = defaultdict(list)
-    numbers = defaultdict[str, count[int]](count)
+    numbers: dict[str, count[int]] = defaultdict(count)
     begun = time.monotonic()
     for moment, feed in due:
         while (left := begun + moment - time.monotonic()) > 0.0:
