@@ -18,9 +18,9 @@ from faults.world import World
 
 from freshtide.catalog import Catalog, RequestKind
 from freshtide.core.arrivals import Arrival, ArrivalState
-from freshtide.core.loads import in_order
+from freshtide.core.loads import LONGEST_PIECE, in_order
 from freshtide.runs import Places
-from freshtide.runtime.pieces import AIM, PieceSizes
+from freshtide.runtime.pieces import PieceSizes
 from freshtide.storage import UpdateKind, UpdateRecord
 from tests.examples import slow_except
 
@@ -30,7 +30,7 @@ _PATIENCE = 600.0
 class FewFiles(PieceSizes):
     """Updates that take three files at most, however quickly they did so."""
 
-    def fitting(self, table: str, files: Sequence[Arrival], *, aim: float = AIM) -> int:
+    def fitting(self, table: str, files: Sequence[Arrival], *, aim: float = LONGEST_PIECE) -> int:
         return min(3, super().fitting(table, files, aim=aim))
 
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from freshtide.core.arrivals import Arrival, ArrivalState
-from freshtide.runtime.pieces import AIM, PieceSizes, aim_of
+from freshtide.core.loads import LONGEST_PIECE
+from freshtide.runtime.pieces import PieceSizes, aim_of
 
 MEGABYTE = 1_000_000
 
@@ -22,7 +23,7 @@ def files(count: int, size: int) -> list[Arrival]:
     ]
 
 
-def loads(backlog: list[Arrival], seconds_per_megabyte: float, aim: float = AIM) -> list[float]:
+def loads(backlog: list[Arrival], seconds_per_megabyte: float, aim: float = LONGEST_PIECE) -> list[float]:
     """The seconds that the pieces of a backlog take."""
     sizes, took = PieceSizes(), []
     while backlog:
@@ -36,13 +37,13 @@ def loads(backlog: list[Arrival], seconds_per_megabyte: float, aim: float = AIM)
 def test_a_backlog_is_loaded_in_pieces_of_about_the_same_time_whatever_the_machine() -> None:
     for seconds_per_megabyte in (0.01, 0.1, 1.0):
         took = loads(files(5_000, MEGABYTE), seconds_per_megabyte)
-        assert max(took[2:]) < 1.5 * AIM
-        assert min(took[5:-1]) > AIM / 3
+        assert max(took[2:]) < 1.5 * LONGEST_PIECE
+        assert min(took[5:-1]) > LONGEST_PIECE / 3
 
 
 def test_the_first_piece_of_a_run_does_not_take_long_even_where_each_file_does() -> None:
     seconds_per_file = 0.15
-    assert seconds_per_file * PieceSizes().fitting("t", files(500, 400)) < AIM
+    assert seconds_per_file * PieceSizes().fitting("t", files(500, 400)) < LONGEST_PIECE
 
 
 def test_many_small_files_count_for_more_than_their_bytes() -> None:
@@ -76,4 +77,4 @@ def test_pieces_follow_what_the_others_can_wait_as_it_changes() -> None:
 
 
 def test_ten_seconds_are_the_most_so_that_every_restart_finds_less() -> None:
-    assert (aim_of(None), aim_of(300.0), aim_of(3.0)) == (AIM, AIM, 3.0)
+    assert (aim_of(None), aim_of(300.0), aim_of(3.0)) == (LONGEST_PIECE, LONGEST_PIECE, 3.0)

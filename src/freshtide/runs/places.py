@@ -8,6 +8,8 @@ from pathlib import Path
 from freshtide.catalog import folder_of, lease_folder, url_within
 from freshtide.project import Project
 
+STATE = ".freshtide"
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -17,7 +19,7 @@ class Places:
 
     @property
     def state(self) -> Path:
-        return self.project.root / ".freshtide"
+        return self.project.root / STATE
 
     @property
     def lock(self) -> Path:
@@ -40,8 +42,7 @@ class Places:
 
     @property
     def running(self) -> Path:
-        """Where runs tell what they run with."""
-        return self.state / "running"
+        return running_in(self.project.root)
 
     @property
     def flows(self) -> Path:
@@ -74,3 +75,8 @@ class Places:
     def catalog_url(self) -> str:
         given = self.project.settings.catalog
         return url_within(given, self.project.root) if given else f"sqlite:///{self.state / 'catalog.db'}"
+
+
+def running_in(root: Path) -> Path:
+    """Where runs of the project in a folder tell what they run with: to be found without having read the project."""
+    return root / STATE / "running"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from freshtide.core.errors import ProjectError
 from freshtide.project import Changes, Project, changes_between, digest_of, load_project, project_files
-from freshtide.runs.places import Places
+from freshtide.runs.places import Places, running_in
 from freshtide.world import Process, Processes, SystemProcesses
 
 _logger = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ def _lives(process: Process, processes: Processes) -> bool:
 
 
 def _folders(root: Path) -> list[Path]:
-    return sorted((root / ".freshtide" / "running").glob("*"))
+    return sorted(running_in(root).glob("*"))
 
 
 def _read(folder: Path, root: Path) -> SeenRun | None:
