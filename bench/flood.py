@@ -30,13 +30,12 @@ def run(folder: Path, *, quick: bool) -> Report:
     with Warehouse(place, spark=spark, tracks=_TRACKS) as warehouse:
         declare(warehouse, feeds, place)
         with Running(warehouse) as running:
-            begun = time.time()
             usual = evenly(feeds, seconds=warm_up + calm + flood)
             due = merge(usual, _flood(feeds[0], since=warm_up + calm, seconds=flood))
             landed = land(place, due, seed=1)
-            ended = time.time()
+            begun, ended = landed["begun"], time.time()
             updates = running.workbench.catalog.updates.done_since(begun)
-            newest = landed[feeds[0]][-1]
+            newest = landed["stamps"][feeds[0]][-1]
             caught_up = running.wait(lambda: _reached(running, flooded, begun) >= newest, limit=120.0, every=0.5)
             caught_up_after = time.time() - ended
     spark.stop()

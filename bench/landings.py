@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import random
-import time
-from collections import defaultdict
+import json
+import subprocess
+import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
 
-from bench.readings import write_readings
-from bench.running import add_feed, drop
+from bench.lander import Landed, Schedule, file_name
+from bench.running import add_feed
 from freshtide import Warehouse
 
 ROWS = 100
 """Of a file."""
-_SPAN = timedelta(seconds=1)
 
 
 def feed_names(number: int) -> list[str]:
@@ -40,7 +37,7 @@ def landing(folder: Path, feed: str) -> Path:
 
 def path_of(folder: Path, feed: str, number: int) -> Path:
     """Of the file that landed in a feed after so many others."""
-    return landing(folder, feed) / f"{number:05d}.csv"
+    return landing(folder, feed) / file_name(number)
 
 
 def evenly(feeds: Sequence[str], *, seconds: float) -> list[tuple[float, str]]:
@@ -49,19 +46,12 @@ def evenly(feeds: Sequence[str], *, seconds: float) -> list[tuple[float, str]]:
     return [(second + place / len(feeds), feeds[place]) for second, place in turns]
 
 
-def land(folder: Path, due: Iterable[tuple[float, str]], *, seed: int) -> dict[str, list[float]]:
-    """Land files at moments counted from now; by feed the time stamps of its files."""
-    rng = random.Random(seed)
-    landed: dict[str, list[float]] = defaultdict(list)
-    numbers: dict[str, count[int]] = defaultdict(count)
-    begun = time.monotonic()
-    for moment, feed in due:
-        while (left := begun + moment - time.monotonic()) > 0.0:
-            time.sleep(left)
-        now = datetime.now(UTC)
-        stamp = now.replace(microsecond=now.microsecond // 1000 * 1000)
-        aside = folder / "outbox" / f"{feed}.csv"
-        write_readings(aside, index=0, rows=ROWS, span=_SPAN, rng=rng, start=stamp - _SPAN)
-        drop({aside: path_of(folder, feed, next(numbers[feed]))})
-        landed[feed].append(stamp.timestamp())
+def land(folder: Path, due: Iterable[tuple[float, str]], *, seed: int) -> Landed:
+    """Land files at moments counted from now, and wait until all of them have."""
+    schedule = Schedule(
+        folder=str(folder / "landing"), aside=str(folder / "outbox"), rows=ROWS, seed=seed, due=list(due)
+    )
+    command = [sys.executable, "-m", "bench.lander"]
+    done = subprocess.run(command, input=json.dumps(schedule), stdout=subprocess.PIPE, text=True, check=True)
+    landed: Landed = json.loads(done.stdout)
     return landed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -112,8 +111,7 @@ def _measure_freshtide(spark: SparkSession, folder: Path, course: _Course, sched
     with Warehouse(folder, spark=spark, tracks=_TRACKS, scheduler=scheduler) as warehouse:
         declare(warehouse, course.names, folder)
         with Running(warehouse) as running:
-            begun = time.time()
-            landed = land(folder, evenly(course.names, seconds=_length(course)), seed=course.tables)
+            begun, landed = _land(folder, course)
             updates = running.workbench.catalog.updates
             newest = {feed: moments[-1] for feed, moments in landed.items()}
 
@@ -139,6 +137,12 @@ def _measure_freshtide(spark: SparkSession, folder: Path, course: _Course, sched
     )
 
 
+def _land(folder: Path, course: _Course) -> tuple[float, Mapping[str, Sequence[float]]]:
+    """When the first file landed, and by feed the time stamps of all."""
+    landed = land(folder, evenly(course.names, seconds=_length(course)), seed=course.tables)
+    return landed["begun"], landed["stamps"]
+
+
 def _latencies(committed: Sequence[tuple[float, float]], landed: Sequence[float]) -> list[float]:
     """A file is committed with the first update that has taken its table up to the file's time stamp."""
     reached = [freshness for freshness, _ in committed]
@@ -155,8 +159,7 @@ def _measure_peer(spark: SparkSession, folder: Path, course: _Course) -> _Outcom
     for place in feeds.values():
         place.mkdir(parents=True)
     with StreamingQueries(spark.newSession(), folder, feeds, trigger="0 seconds") as queries:
-        begun = time.time()
-        landed = land(folder, evenly(course.names, seconds=_length(course)), seed=course.tables)
+        begun, landed = _land(folder, course)
         files = {
             (feed, number): path_of(folder, feed, number)
             for feed, moments in landed.items()
