@@ -1,6 +1,6 @@
 """python -m bench.lander: lands files at given moments, in a process of its own.
 
-What it takes to write them is no work of the warehouse: in its process 400 files a second would keep the interpreter busy
+What it takes to write them is no work of the warehouse: in its process 400 files a second would keep it busy
 for a quarter of the time. Reads a `Schedule` as JSON from its standard input, and prints what it has landed as JSON.
 """
 
