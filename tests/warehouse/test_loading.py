@@ -12,6 +12,7 @@ import pytest
 
 from freshtide.core.arrivals import ArrivalState
 from freshtide.core.errors import FreshtideError
+from freshtide.spark import SparkSession
 from tests.warehouse.shop import EVENTS, Shop, stamp
 
 
@@ -329,6 +330,20 @@ def test_odd_file_names_are_just_names(shop: Shop) -> None:
     assert len(shop.rows("a")) == 7
     assert [row["k"] for row in shop.rows("a__late")] == ["late"]
     shop.check()
+
+
+def test_many_small_files_are_loaded_without_a_job(shop: Shop, spark: SparkSession) -> None:
+    """A job takes longer for each file that it opens, also where all of them together are larger than one would be."""
+    shop.events("a")
+    shop.load()
+    rows = [(second, "some text that is long enough to make files of some kilobytes", second) for second in range(130)]
+    for number in range(60):
+        shop.drop_events("a", f"{number}.csv", [(number * 130 + second, key, v) for second, key, v in rows])
+    jobs = spark._jsc.sc().dagScheduler().numTotalJobs
+    before = jobs()
+    shop.load()
+    assert jobs() == before
+    assert sum(shop.bag("a").values()) == 60 * 130
 
 
 def test_large_updates_take_the_other_way_to_the_same_table(shop: Shop) -> None:
