@@ -21,7 +21,6 @@ from freshtide.core.errors import (
     FreshtideError,
     Origin,
     ProjectError,
-    UnknownTableError,
     UsageError,
     suggestion,
 )
@@ -226,7 +225,7 @@ class Warehouse:
 
         It is called on the thread of the update, after the commit, with a list of rows as dictionaries.
         """
-        declared = self.project.graph[self._declared(table)]
+        declared = self.project.graph.called(table)
         if not declared.is_latest:
             raise UsageError(
                 f"'{declared.name}' has no update key, and only tables that have one tell of their rows.",
@@ -300,7 +299,7 @@ class Warehouse:
     def stable_edge(self, names: Iterable[str]) -> float | None:
         """Up to where all these tables are complete and final; None where no table is named."""
         rows = self.workbench.catalog.tables.all()
-        tables = [self._declared(name) for name in names if not name.endswith(_SIDES)]
+        tables = [self.project.graph.called(name).name for name in names if not name.endswith(_SIDES)]
         for name in tables:
             if name not in rows or rows[name].safe is None:
                 raise NoDataError(f"'{name}' has no data yet that is final, so there is no common edge to ask at.")
@@ -313,14 +312,14 @@ class Warehouse:
                 yield self.workbench.audit().check(name)
 
     def pause(self, table: str) -> str:
-        return self._ask(RequestKind.PAUSE, self.project.graph[table].name)
+        return self._ask(RequestKind.PAUSE, table)
 
     def resume(self, table: str) -> str:
-        return self._ask(RequestKind.RESUME, self.project.graph[table].name)
+        return self._ask(RequestKind.RESUME, table)
 
     def backfill(self, table: str) -> str:
         """Compute a table anew, and everything that depends on it; what of that was not is an error that says why."""
-        return self._ask(RequestKind.BACKFILL, self.project.graph[table].name)
+        return self._ask(RequestKind.BACKFILL, table)
 
     def retry_file(self, path: str) -> str:
         """Take up a quarantined file again."""
@@ -363,15 +362,8 @@ class Warehouse:
         base = next((name.removesuffix(side) for side in _SIDES if name.endswith(side)), None)
         if base is not None and base in self.project.graph:
             return states.beside(name)
-        declared = self._declared(name)
+        declared = self.project.graph.called(name).name
         return states.newest(declared) if edge is None else states.as_of(declared, micros(edge))
-
-    def _declared(self, name: str) -> str:
-        """A table's name as it was declared: names do not tell upper from lower case."""
-        by_lower = {table.lower(): table for table in self.project.graph}
-        if name.lower() not in by_lower:
-            raise UnknownTableError(name, known=self.project.graph)
-        return by_lower[name.lower()]
 
     def _declaring(
         self, kind: TableKind, *, name: str | None, sources: Any, settings: dict[str, Any]

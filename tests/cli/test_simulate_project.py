@@ -233,3 +233,13 @@ def test_a_backfill_that_would_be_refused_is_not_foreseen(shop: Path, terminal: 
         assert "'orders' is paused" in answer.err
     answer = terminal.type("simulate", "--project", str(shop), "--backfill", "orders", "--horizon", "2h")
     assert "followed until it is done" in answer.err
+
+
+def test_tables_are_found_in_whatever_case_they_are_called(shop: Path, terminal: Terminal) -> None:
+    worked(shop)
+    for command in ("simulate", "plan"):
+        words = (command, "-p", str(shop), "--backfill", "Orders", "--cost", "ORDERS=2s", "--json")
+        assert terminal.type(*words).json["backfill"]["table"] == "orders"
+    assert "'orders' is paused" in terminal.type("pause", "-p", str(shop), "ORDERS").out
+    assert "'orders' is" in terminal.type("explain", "-p", str(shop), "oRDERS").out
+    assert "Did you mean 'orders'?" in terminal.type("plan", "-p", str(shop), "--backfill", "Ordres").err

@@ -23,6 +23,7 @@ from .shop import Shop
         (["hourly", " clicks , sales"], {"hourly", "clicks", "sales"}),
         (["?ourly"], {"hourly"}),
         (["[co]*"], {"clicks", "orders"}),
+        (["+SALES"], {"orders", "clicks", "sales"}),
     ],
 )
 def test_tables_are_chosen_by_pattern(shop: Shop, patterns: list[str], chosen: set[str]) -> None:

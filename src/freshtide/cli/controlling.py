@@ -56,7 +56,7 @@ def ask(folder: Path, kind: RequestKind, target: str) -> str:
 def _told(project: Project, kind: RequestKind, target: str) -> str:
     if kind is not RequestKind.BACKFILL:
         return f"{kind} {target}"
-    tables = 1 + len(project.graph.dependents(target))
+    tables = 1 + len(project.graph.dependents(project.graph.called(target).name))
     return f"{kind} {target}, {tables} table{'s' if tables > 1 else ''}"
 
 

@@ -37,11 +37,12 @@ def foreseen(
     seed: int = 0,
 ) -> Foresight:
     """What a backfill comes to; from a moment on, with the tables as they stand then."""
-    require_rebuildable(catalog.tables.get(project.graph[table].name))
+    name = project.graph.called(table).name
+    require_rebuildable(catalog.tables.get(name))
     model = warehouse_model(project, catalog, now=now)
     for text in costs or ():
-        model = model.with_cost(*cost_of(text))
-    return foresee(project, catalog, table, model=model, policy=policy, tracks=tracks, seed=seed)
+        model = model.with_cost(*cost_of(text, project.graph))
+    return foresee(project, catalog, name, model=model, policy=policy, tracks=tracks, seed=seed)
 
 
 def foretell(

@@ -43,7 +43,7 @@ def plan(  # noqa: PLR0917 - typer reads options from parameters, which nobody p
     with looking_at(project, opened=Catalog.peek) as (loaded, catalog):
         demands = demands_of(loaded, catalog)
         for text in cost or ():
-            demands = demands.with_cost(*cost_of(text))
+            demands = demands.with_cost(*cost_of(text, loaded.graph))
         policy = _one_policy(scheduler, loaded.settings.policy)
         number = loaded.settings.tracks if tracks is None else _one_number(tracks)
         now = SystemClock().now()

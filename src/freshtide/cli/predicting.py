@@ -47,7 +47,7 @@ def compare(
     if not model.tables:
         raise UsageError("Every table is paused or has failed: there is nothing to simulate.")
     for text in costs:
-        model = model.with_cost(*cost_of(text))
+        model = model.with_cost(*cost_of(text, project.graph))
     policies = _policies(schedulers, settings.policy)
     numbers = sorted({*_TRACKS, settings.tracks}) if tracks is None else track_numbers(tracks)
     length = model.horizon if horizon is None else parse_duration(horizon)

@@ -154,7 +154,7 @@ def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_jso
 def explain(table: str, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """Tell why a table is as stale as it is: which source, which queue, what goes first and why."""
     with looking_on(project) as sight:
-        name = sight.project.graph[table].name
+        name = sight.project.graph.called(table).name
         told = explained(sight.project, sight.catalog, name, SystemClock().now(), run_going_on=sight.goes_on)
     if as_json:
         print_json({**told.as_json(), "run": sight.as_json()})

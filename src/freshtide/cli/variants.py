@@ -8,6 +8,7 @@ import typer
 
 from freshtide.core.durations import parse_duration
 from freshtide.core.errors import DurationError, Origin, ProjectError, UsageError
+from freshtide.core.graph import TableGraph
 from freshtide.project import parse_scheduler
 from freshtide.scheduling import Policy
 
@@ -33,15 +34,16 @@ def policy_of(text: str) -> Policy:
     return policy
 
 
-def cost_of(text: str) -> tuple[str, float, float]:
+def cost_of(text: str, graph: TableGraph) -> tuple[str, float, float]:
     """`orders=2s` or `orders=2s,0.01`: the table, alpha and beta."""
     name, _, cost = text.partition("=")
     alpha, _, beta = cost.partition(",")
     try:
-        return name.strip(), parse_duration(alpha), _share(beta)
+        coefficients = parse_duration(alpha), _share(beta)
     except (DurationError, ValueError):
         way_out = "Write it like --cost orders=2s or --cost orders=2s,0.01 (seconds of work per second of data)."
         raise UsageError(f"'{text}' is not the cost of a table.", way_out=way_out) from None
+    return graph.called(name.strip()).name, *coefficients
 
 
 def track_numbers(text: str) -> list[int]:

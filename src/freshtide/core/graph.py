@@ -39,6 +39,14 @@ class TableGraph(Mapping[str, Table]):
         except KeyError:
             raise UnknownTableError(name, known=self._tables) from None
 
+    def called(self, name: str) -> Table:
+        """The table that a user calls so: names do not tell upper from lower case."""
+        return self[self._as_declared.get(name.lower(), name)]
+
+    @cached_property
+    def _as_declared(self) -> dict[str, str]:
+        return {name.lower(): name for name in self._tables}
+
     def __contains__(self, name: object) -> bool:
         return name in self._tables
 

@@ -31,7 +31,7 @@ def ask(
     on answers within `longest` seconds, unless it has to rebuild something first.
     """
     if not kind.is_about_a_file:
-        target = project.graph[target].name
+        target = project.graph.called(target).name
     if kind is RequestKind.BACKFILL:
         # Nobody should wait for Spark, or for a run, to hear that it was in vain.
         require_rebuildable(catalog.tables.get(target))

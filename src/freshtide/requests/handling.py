@@ -52,11 +52,11 @@ class RequestHandler:
         """Do what is asked about a table or a file; a FreshtideError where it cannot be done."""
         match kind:
             case RequestKind.PAUSE:
-                return self._pause(self._graph[target].name)
+                return self._pause(self._graph.called(target).name)
             case RequestKind.RESUME:
-                return self._resume(self._graph[target].name)
+                return self._resume(self._graph.called(target).name)
             case RequestKind.BACKFILL:
-                return self._backfill(self._graph[target].name)
+                return self._backfill(self._graph.called(target).name)
             case RequestKind.RETRY:
                 return self._retry(target)
             case RequestKind.SKIP:
