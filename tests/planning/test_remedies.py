@@ -76,3 +76,10 @@ def test_a_remedy_that_is_named_works(demands: list[Demand], tracks: int, policy
         kept = promises(changed, scheduler, number)[name]
         assert kept.verdict is Assurance.KEPT
         assert kept.bound == pytest.approx(remedy.bound)
+
+
+def test_no_number_of_tracks_is_tried_that_no_machine_has() -> None:
+    """A table that asks for ten million tracks: the search ends, and what else would do is named."""
+    tables = [asks("orders", every=0.01, takes=1e5, target=60.0), asks("clicks", every=300.0, takes=1.0, target=10.0)]
+    for policy in (Policy(), ADAPTIVE):
+        assert all((remedy.tracks or 0) <= 1_000 for remedy in remedies(tables, policy, 2).values())

@@ -165,6 +165,11 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
             "feeds/cpu.yml:7: 'period' must be longer than 0s, not '0s'. Write it like 90s, 5m, 1h30m or '15 minutes'.",
         ),
         (
+            LEAST + "period: 0.000001s\n",
+            "feeds/cpu.yml:7: 'period' must be 10ms at least, not '0.000001s': no update is shorter. Write 10ms, or "
+            "how often files really come: all that are there are loaded together.",
+        ),
+        (
             LEAST + "period: 5m\njitter: 6m\n",
             "feeds/cpu.yml:8: The jitter of 6m is longer than the period of 5m. "
             "Write at most 5m: then a file may come at any time.",

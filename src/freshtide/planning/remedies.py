@@ -16,6 +16,8 @@ from freshtide.scheduling import GROUP_AND_RUN, Adaptive, GroupAndRun, Policy, a
 
 # More than that nobody would add to a machine at once, and each number is tried.
 _MOST_MORE_TRACKS = 64
+# Where tables ask for more of them, it is not tracks that are amiss.
+_MOST_TRACKS = 1_000
 # Nobody would change a period for the sake of a table that asks for less than so many others.
 _MOST_PERIODS = 8
 _DIGITS = 3
@@ -115,7 +117,7 @@ class _Search:
         # On fewer than all tables keep busy nothing can be promised to anybody.
         busy = math.ceil(sum(demand.utilisation for demand in self._demands) - ROUNDING)
         first = max(self._tracks + 1, busy)
-        numbers = range(first, first + _MOST_MORE_TRACKS)
+        numbers = range(first, min(first + _MOST_MORE_TRACKS, _MOST_TRACKS + 1))
         return [Remedy(scheduler=name, tracks=number) for number in numbers for name in (None, *self._others)]
 
     def _longer_periods(self, scheduler: str | None) -> Iterator[tuple[str, float]]:

@@ -37,8 +37,8 @@ from freshtide.project.notation.validation import (
     Duration,
     FutureLimit,
     LocalPath,
+    Period,
     Place,
-    PositiveDuration,
     Written,
     check,
     chosen,
@@ -253,7 +253,7 @@ class _WrittenFile(Written):
     lateness: Duration | None = None
     punctuation: LocalPath | None = None
     future_limit: FutureLimit = FUTURE_LIMIT
-    period: PositiveDuration | None = None
+    period: Period | None = None
     phase: Annotated[float | None, BeforeValidator(_phase)] = None
     jitter: Duration | None = None
     timestamp_jitter: Duration | None = None

@@ -22,6 +22,7 @@ Place = Callable[[KeyPath], Origin]
 
 
 LEAST_PRIORITY, MOST_PRIORITY = 1e-6, 1e6
+SHORTEST_PERIOD = 0.01
 """Twelve orders of magnitude between two tables are more than anybody can tell apart, and no sum of them overflows."""
 _LONGEST_QUOTE = 40
 
@@ -92,6 +93,17 @@ def _positive_duration(value: object, info: ValidationInfo) -> float:
     return positive(value, info.field_name or "a duration")
 
 
+def _period(value: object) -> float:
+    seconds = positive(value, "period")
+    if seconds < SHORTEST_PERIOD:
+        shortest = f"{1_000.0 * SHORTEST_PERIOD:g}ms"
+        raise wrong(
+            f"'period' must be {shortest} at least, not '{value}': no update is shorter.",
+            way_out=f"Write {shortest}, or how often files really come: all that are there are loaded together.",
+        )
+    return seconds
+
+
 def _priority(value: object) -> float:
     try:
         number = float(value) if isinstance(value, str | int | float) else 0.0
@@ -117,6 +129,7 @@ def _future_limit(value: object) -> Any:
 
 Duration = Annotated[float, BeforeValidator(_duration)]
 PositiveDuration = Annotated[float, BeforeValidator(_positive_duration)]
+Period = Annotated[float, BeforeValidator(_period)]
 Priority = Annotated[float, BeforeValidator(_priority)]
 FutureLimit = Annotated[float | None, BeforeValidator(_future_limit)]
 LocalPath = Annotated[str, BeforeValidator(local_path)]

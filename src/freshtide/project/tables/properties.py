@@ -16,6 +16,7 @@ from freshtide.core.tables import Emit, Maintenance
 from freshtide.project.notation.names import name_fault
 from freshtide.project.notation.validation import (
     Duration,
+    Period,
     Place,
     PositiveDuration,
     Priority,
@@ -176,7 +177,7 @@ def _text(value: Any) -> Any:
 class _WrittenProperties(Written):
     priority: Priority = 1.0
     target_lag: PositiveDuration | None = None
-    period: PositiveDuration | None = None
+    period: Period | None = None
     maintain: Annotated[Maintenance, BeforeValidator(_maintain)] | None = None
     time_column: Annotated[str, BeforeValidator(_text)] | None = None
     grain: Annotated[Grain, BeforeValidator(_grain)] | None = None
