@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,28 +185,66 @@ def test_scenarios_have_no_now(terminal: Terminal) -> None:
     assert "--from-now is for projects" in told.err
 
 
-def worked(folder: Path) -> None:
+def worked(folder: Path, size: Callable[[int], int] = lambda number: 1_000_000 * (1 + number % 5)) -> None:
     """All files are loaded, 2s each and a second for each megabyte."""
     project = load_project(folder)
     catalog = Catalog.open(Places(project).catalog_url)
     with closing(catalog):
         for number, file in enumerate(catalog.arrivals.pending("orders"), start=2):
-            size = 1_000_000 * (1 + number % 5)
-            catalog.arrivals.register(replace(file, size=size), ["orders"])
+            catalog.arrivals.register(replace(file, size=size(number)), ["orders"])
             catalog.arrivals.mark_loaded("orders", [file.id], number)
-            took, stamp = 2.0 + size / 1e6, file.timestamp or 0.0
-            row = UpdateRow(
-                table="orders",
-                number=number,
-                kind="load",
-                track=0,
-                status=UpdateStatus.RUNNING,
-                started_at=stamp,
-                upto=stamp,
-                from_freshness=stamp - 3600.0,
-            )
-            update = catalog.updates.start(row)
-            catalog.updates.finish(update, at=stamp + took, freshness=stamp, rows=1)
+            updated(catalog, "load", number, at=file.timestamp or 0.0, took=2.0 + size(number) / 1e6, rows=1)
+
+
+def updated(catalog: Catalog, kind: str, number: int, *, at: float, took: float, rows: int) -> None:
+    row = UpdateRow(
+        table="orders",
+        number=number,
+        kind=kind,
+        track=0,
+        status=UpdateStatus.RUNNING,
+        started_at=at,
+        upto=at,
+        from_freshness=at - 3600.0,
+    )
+    catalog.updates.finish(catalog.updates.start(row), at=at + took, freshness=at, rows=rows)
+
+
+def foreseen_backfill(shop: Path, terminal: Terminal) -> dict[str, Any]:
+    found: dict[str, Any] = terminal.type("plan", "-p", str(shop), "--backfill", "orders", "--json").json["backfill"]
+    return found
+
+
+def test_the_fixed_costs_of_small_loads_are_not_those_of_the_files_of_a_rebuild(shop: Path, terminal: Terminal) -> None:
+    """24 loads of a file of 2 kB took 2s each, 48s. Together they weigh 24 * 130 kB, 3.1 MB: less than a second."""
+    worked(shop, size=lambda _number: 2_000)
+    told = foreseen_backfill(shop, terminal)
+    assert told["work"]["orders"] == {"seconds": pytest.approx(24 * 130_000 / 5e6), "known_by": "assumed"}
+    assert told["parts"] == 1, "they fit into the 4 MB that a run begins with"
+    assert told["took"] < 10.0
+
+
+def test_loads_of_one_size_that_were_fast_bound_the_work(shop: Path, terminal: Terminal) -> None:
+    """24 files of 100 MB in 10.2s each: nearly 10 MB a second, with all that is fixed."""
+    worked(shop, size=lambda _number: 100_000_000)
+    with closing(Catalog.open(Places(load_project(shop)).catalog_url)) as catalog:
+        for update in catalog.updates.recent("orders", 100):
+            catalog.updates.finish(update.id, at=update.started_at + 10.2, freshness=update.freshness, rows=1)
+    told = foreseen_backfill(shop, terminal)
+    assert told["work"]["orders"] == {"seconds": pytest.approx(24 * 10.2), "known_by": "at most"}
+    assert told["parts"] == 24, "a file each: that is longer than a part should be, and none is cut"
+
+
+def test_what_a_rebuild_took_is_what_the_next_one_takes(shop: Path, terminal: Terminal) -> None:
+    """Three parts, with what is fixed in each of them taken off."""
+    worked(shop)
+    with closing(Catalog.open(Places(load_project(shop)).catalog_url)) as catalog:
+        for took, rows in ((42.0, 0), (42.0, 0), (37.0, 24)):
+            updated(catalog, "rebuild", 99, at=START + 30 * 3600.0, took=took, rows=rows)
+        catalog.arrivals.mark_loaded("orders", [file.id for file in catalog.arrivals.loaded("orders")], 99)
+    model = terminal.type("simulate", "-p", str(shop), "--tracks", "1", "--scheduler", "fifo", "--json").json["model"]
+    told = foreseen_backfill(shop, terminal)["work"]["orders"]
+    assert told == {"seconds": pytest.approx(42 + 42 + 37 - 3 * model["orders"]["alpha"]), "known_by": "learnt"}
 
 
 def test_it_tells_before_a_backfill_how_long_it_takes_and_whom_it_costs(shop: Path, terminal: Terminal) -> None:

@@ -18,7 +18,8 @@ from faults.world import World
 
 from freshtide.catalog import Catalog, RequestKind
 from freshtide.core.arrivals import Arrival, ArrivalState
-from freshtide.core.loads import LONGEST_PIECE, in_order
+from freshtide.core.loads import in_order
+from freshtide.core.pieces import LONGEST_PIECE
 from freshtide.runs import Places
 from freshtide.runtime.pieces import PieceSizes
 from freshtide.storage import UpdateKind, UpdateRecord

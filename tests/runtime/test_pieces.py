@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from freshtide.core.arrivals import Arrival, ArrivalState
-from freshtide.core.loads import LONGEST_PIECE
+from freshtide.core.pieces import LONGEST_PIECE
 from freshtide.runtime.pieces import PieceSizes, aim_of
 
 MEGABYTE = 1_000_000

@@ -70,3 +70,18 @@ def test_without_a_rebuild_nothing_is_different() -> None:
 def test_a_rebuild_in_a_warehouse_that_stops_is_refused() -> None:
     with pytest.raises(ValueError, match="not simulated"):
         Workload(tables=(), rebuilds=(Rebuild(table="year"),), stops=((1.0, 2.0),))
+
+
+def test_parts_are_made_of_files_as_a_run_makes_them_small_ones_first() -> None:
+    """4 MB are thought to take ten seconds, a part may take 4.17s, and each takes four times the one before at most."""
+    files = 100 * (1_000_000,)
+    result, updates = ran(Rebuild(table="year", at=100.0, seconds=100.0, longest=10.0, weights=files))
+    took = [u.end - u.start - 0.5 for u in updates if u.table == "year" and u.start >= 100.0 and u.upto == u.before]
+    assert [round(work) for work in took[:3]] == [1, 2, 3], "a second for each file"
+    assert sum(took) == pytest.approx(100.0, abs=2.0)
+    assert result.parts["year"] == len(took) == 1 + 1 + 33
+
+
+def test_no_part_has_more_than_a_thousand_files() -> None:
+    result, _ = ran(Rebuild(table="year", at=100.0, seconds=0.1, longest=10.0, weights=3_500 * (1,)))
+    assert result.parts["year"] == 4

@@ -19,8 +19,6 @@ from freshtide.core.instants import micros
 
 # Each file costs what so many bytes cost, be it empty: it is listed, opened and registered.
 _PER_FILE = 128_000
-LONGEST_PIECE = 10.0
-"""Seconds that one load of a backlog, or one part of a rebuild, should take at most, about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,11 @@ Everything is computed from a project and its catalog before anything runs, and 
 The theorems themselves are in `guarantees`, virtual time is in `simulation`.
 """
 
-from freshtide.planning.backfills import Effort, Foresight, foresee
+from freshtide.planning.backfills import Foresight, foresee
 from freshtide.planning.bounds import Demand
 from freshtide.planning.demands import Demands, demands_of
 from freshtide.planning.eagerness import EagerBound, eager_bound
+from freshtide.planning.efforts import Effort
 from freshtide.planning.executions import Execution, executions
 from freshtide.planning.feasibility import require_tracks
 from freshtide.planning.keeping import KeptBound, kept_bounds

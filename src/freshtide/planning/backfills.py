@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
-from freshtide.catalog import Catalog, UpdateRow
+from freshtide.catalog import Catalog
 from freshtide.core.durations import format_duration
 from freshtide.core.errors import UsageError
 from freshtide.core.graph import TableGraph
-from freshtide.core.loads import LONGEST_PIECE, weight_of
-from freshtide.core.tables import Maintenance, Table
-from freshtide.planning.executions import line_through
+from freshtide.core.pieces import LONGEST_PIECE
+from freshtide.core.tables import Table
+from freshtide.planning.efforts import Effort, efforts_of
 from freshtide.planning.prediction import Prediction, WarehouseModel, predict
 from freshtide.project import Project
 from freshtide.scheduling import Policy
 from freshtide.simulation import Rebuild
 
-_LOOKED_AT = 200
-# Bytes of text in a second, where no load of the table is known.
-_ASSUMED_RATE = 1_000_000.0
 # A backfill is followed for as long as its work takes on one track, so many times over.
 _PATIENCE = 4.0
 _MOST_DOUBLINGS = 4
 # Staler by less than this says more about chance than about the backfill.
 _NOTED = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """The work of computing a table anew, beyond the fixed cost of an update."""
-
-    table: str
-    seconds: float
-    known_by: Literal["learnt", "at most", "assumed"]
-    """From loads of different sizes; in proportion, from loads of one size; or from nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +116,7 @@ class Foresight:
 
 _DOUBTS = {
     "at most": "That is at most, in proportion to loads of one size, for",
-    "assumed": "That is assumed, for nothing is known of the work, for",
+    "assumed": "That is assumed, for what is known of updates does not tell the work, for",
 }
 
 
@@ -152,13 +137,14 @@ def foresee(
             f"The backfill of '{name}' cannot be foreseen: update tables, and what is paused or has failed, are not "
             "simulated."
         )
-    efforts = _efforts(project, catalog, table, model)
+    efforts = efforts_of(project, catalog, table, model)
     why_not = _why_not_cut(table, project.graph)
     own, *views = efforts
     rebuild = Rebuild(
         table=name,
         seconds=own.seconds,
         longest=LONGEST_PIECE if why_not is None else None,
+        weights=own.weights if why_not is None else (),
         dependents={view.table: view.seconds for view in views},
     )
     horizon = max(model.horizon, _PATIENCE * sum(effort.seconds for effort in efforts))
@@ -207,60 +193,6 @@ def _why_not_cut(table: Table, graph: TableGraph) -> str | None:
     if table.flow is not None:
         return "a flow loads it"
     return "it is in an update group" if graph.units.is_group(graph.units.of(table.name)) else None
-
-
-def _efforts(project: Project, catalog: Catalog, table: Table, model: WarehouseModel) -> tuple[Effort, ...]:
-    """Of the table and of all views that are computed from it, in the order in which they are."""
-    found: dict[str, Effort] = {}
-    for other in project.graph.values():
-        if other.name == table.name:
-            found[other.name] = _of_base(other, catalog) if other.is_base else _of_view(other, None, catalog, model)
-        elif other.name in model.tables and found.keys() & set(other.sources):
-            above = max((found[source] for source in other.sources if source in found), key=lambda e: e.seconds)
-            found[other.name] = _of_view(other, above, catalog, model)
-    return tuple(found.values())
-
-
-def _of_base(table: Table, catalog: Catalog) -> Effort:
-    """By how long loads took, by what they took in."""
-    files = catalog.arrivals.loaded(table.name)
-    number_of = catalog.arrivals.loaded_by(table.name)
-    weights: Counter[int] = Counter()
-    for file in files:
-        weights[number_of[file.id]] += weight_of(file)
-    loads = [
-        (float(weights[update.number]), update.seconds)
-        for update in reversed(catalog.updates.recent(table.name, _LOOKED_AT))
-        if update.kind == "load" and update.status == "done" and update.seconds and weights[update.number]
-    ]
-    total = float(sum(weights.values()))
-    if not loads:
-        return Effort(table=table.name, seconds=total / _ASSUMED_RATE, known_by="assumed")
-    _, slope = line_through(loads, [1.0] * len(loads))
-    if slope > 0.0:
-        return Effort(table=table.name, seconds=slope * total, known_by="learnt")
-    taken, took = (sum(values) for values in zip(*loads, strict=True))
-    return Effort(table=table.name, seconds=total * took / taken, known_by="at most")
-
-
-def _of_view(table: Table, above: Effort | None, catalog: Catalog, model: WarehouseModel) -> Effort:
-    """By when it was last computed as a whole, by its learnt slope, or like what it is computed from."""
-    known = model.tables[table.name]
-    if table.maintain is Maintenance.FULL:
-        # Each of its updates computes all of it: that is what its cost is.
-        return Effort(table=table.name, seconds=0.0, known_by="learnt")
-    whole = _last_whole(catalog.updates.recent(table.name, _LOOKED_AT))
-    if whole is not None:
-        return Effort(table=table.name, seconds=max(0.0, whole - known.alpha), known_by="learnt")
-    return Effort(table=table.name, seconds=0.0 if above is None else above.seconds, known_by="assumed")
-
-
-def _last_whole(updates: Sequence[UpdateRow]) -> float | None:
-    """How long the last update took that computed all of a view: a rebuild, or the first one."""
-    for update in updates:
-        if update.status == "done" and (update.kind == "rebuild" or update.from_freshness is None):
-            return update.seconds
-    return None
 
 
 def _rounded(seconds: float) -> float:

@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from freshtide.core.arrivals import Arrival
-from freshtide.core.loads import LONGEST_PIECE, weight_of
-
-# The first load of a run is small: nobody knows yet how long it takes, and runs may be short. Bytes in a whole piece.
-_FIRST = 4_000_000
-_GROWTH = 4.0
+from freshtide.core.loads import weight_of
+from freshtide.core.pieces import FIRST_RATE, LONGEST_PIECE, fitting, learnt_rate
 
 
 def aim_of(within: float | None) -> float:
@@ -28,15 +25,9 @@ class PieceSizes:
 
     def fitting(self, table: str, files: Sequence[Arrival], *, aim: float = LONGEST_PIECE) -> int:
         """How many of these files, from the first on, take so many seconds; at least one, however large."""
-        left = self._rates.get(table, _FIRST / LONGEST_PIECE) * aim
-        for number, file in enumerate(files):
-            left -= weight_of(file)
-            if left < 0:
-                return max(1, number)
-        return len(files)
+        return fitting(map(weight_of, files), self._rates.get(table, FIRST_RATE) * aim)
 
     def measured(self, table: str, files: Iterable[Arrival], seconds: float, *, aim: float = LONGEST_PIECE) -> None:
-        """Loading these files has taken so long. A small piece says nothing against larger ones."""
-        known = self._rates.get(table, _FIRST / LONGEST_PIECE)
-        rate = sum(map(weight_of, files)) * min(_GROWTH, aim / max(seconds, 0.001)) / aim
-        self._rates[table] = rate if rate > known or seconds > aim else known
+        """Loading these files has taken so long."""
+        known = self._rates.get(table, FIRST_RATE)
+        self._rates[table] = learnt_rate(known, sum(map(weight_of, files)), seconds, aim=aim)

@@ -13,6 +13,7 @@ from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed, SchemaChange
 from freshtide.core.loads import LoadPlan, due, in_order, plan_load
+from freshtide.core.pieces import FILES_AT_ONCE
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
 from freshtide.core.tables import Kind, Table
 from freshtide.runs import loaded_files, look_at, require_files, to_rebuild_from
@@ -23,8 +24,6 @@ from freshtide.runtime.rebuilds import RebuildPart
 from freshtide.storage import Store, UpdateRecord
 from freshtide.world import Clock
 
-# One Spark job lists and opens every file that it reads: beyond this many the rest waits for the next one.
-_FILES_AT_ONCE = 1_000
 _logger = logging.getLogger(__name__)
 
 
@@ -129,7 +128,7 @@ class Steps:
             underway = self._rebuilds.of(table.name, (table, feed, extra), plan)
             left = [item.arrival for item in underway.left]
             most = self._pieces.fitting(table.name, left, aim=progress.aim * underway.stretch)
-            part = underway.part(min(most, _FILES_AT_ONCE))
+            part = underway.part(min(most, FILES_AT_ONCE))
             files = [item.arrival for item in part.plan.items]
             require_files(self._store.disk, table, files, thoroughly=True)
             # What is made of rows without a column is not what is made of them with it.
@@ -144,7 +143,7 @@ class Steps:
         record = snapshot.record if snapshot else None
         if command.rebuild:
             return _plan_rebuild(feed, to_rebuild_from(self._store.disk, table, self._catalog), record)
-        most = self._suspects.most(table.name, _FILES_AT_ONCE)
+        most = self._suspects.most(table.name, FILES_AT_ONCE)
         files = self._intact(table, command.upto, most)
         waiting = due(in_order(files), command.upto)
         plan = plan_load(
@@ -195,7 +194,7 @@ class Steps:
                 progress.is_cut = True
                 return []
             fitting = self._pieces.fitting(table.name, waiting, aim=progress.aim)
-            most = min(self._suspects.most(table.name, _FILES_AT_ONCE), fitting)
+            most = min(self._suspects.most(table.name, FILES_AT_ONCE), fitting)
             standing = look_at(self._store.disk, waiting[:most], self._catalog)
             if standing is not None:
                 self._absences.note(table.name, standing)

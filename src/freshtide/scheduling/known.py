@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from freshtide.core.loads import LONGEST_PIECE
+from freshtide.core.pieces import LONGEST_PIECE
 from freshtide.scheduling.allocations.partition import Lane
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.conditions import NOT_RUNNING, Condition, TableStatus

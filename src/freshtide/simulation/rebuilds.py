@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from freshtide.core.commands import StartUpdate
+from freshtide.core.pieces import FILES_AT_ONCE, FIRST_RATE, fitting, learnt_rate
 from freshtide.simulation.tables import RunningTable
 from freshtide.simulation.workload import Rebuild, SimulatedTable
+
+
+class _Files:
+    """The files of a rebuild, of which each part takes as many as it would in a run."""
+
+    def __init__(self, rebuild: Rebuild) -> None:
+        self._weights = rebuild.weights
+        self._per_byte = rebuild.seconds / sum(rebuild.weights)
+        self._taken, self._rate = 0, FIRST_RATE
+
+    def next_part(self, aim: float, alpha: float) -> float:
+        """The work of the part that is started now and may take so long; without end where no file is left after it."""
+        most = self._weights[self._taken : self._taken + FILES_AT_ONCE]
+        part = most[: fitting(most, self._rate * aim)]
+        self._taken += len(part)
+        work = self._per_byte * sum(part)
+        self._rate = learnt_rate(self._rate, sum(part), alpha + work, aim=aim)
+        return work if self._taken < len(self._weights) else inf
 
 
 class Rebuilding:
@@ -18,6 +38,7 @@ class Rebuilding:
         self._dependents = {
             table.name: [other.name for other in tables if table.name in other.sources] for table in tables
         }
+        self._of_files = {rebuild.table: _Files(rebuild) for rebuild in self._asked.values() if rebuild.weights}
         self._running: dict[str, float] = {}
         """The work of the parts that run, and of views that are computed anew."""
         self._revised: set[str] = set()
@@ -32,10 +53,8 @@ class Rebuilding:
         ending.revised = ending.unfinished = False
         self._running.pop(name, None)
         if command.rebuild and name in self._left:
-            rebuild, left = self._asked[name], self._left[name]
-            longest = None if rebuild.longest is None else min(rebuild.longest, command.within or rebuild.longest)
-            # A part that is as long as its fixed cost would get nowhere.
-            work = left if longest is None else min(left, max(longest - table.alpha, table.alpha))
+            left = self._left[name]
+            work = self._part(self._asked[name], left, command.within, table.alpha)
             ending.unfinished = work < left
             ending.revised = not ending.unfinished
         elif name in self._revised:
@@ -45,6 +64,16 @@ class Rebuilding:
             return 0.0
         self._running[name] = work
         return work
+
+    def _part(self, rebuild: Rebuild, left: float, within: float | None, alpha: float) -> float:
+        """The work of the next part."""
+        if rebuild.longest is None:
+            return left
+        aim = min(rebuild.longest, within or rebuild.longest)
+        if rebuild.weights:
+            return min(left, self._of_files[rebuild.table].next_part(aim, alpha))
+        # A part that is as long as its fixed cost would get nowhere.
+        return min(left, max(aim - alpha, alpha))
 
     def ended(self, table: RunningTable, now: float) -> None:
         """An update has ended."""

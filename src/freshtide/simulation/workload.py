@@ -135,6 +135,9 @@ class Rebuild:
     seconds: float = 0.0
     longest: float | None = None
     """Seconds that a part takes at most, also where others could wait longer; None: it is not cut."""
+    weights: tuple[int, ...] = ()
+    """What its files weigh, in order: parts are made of them as in a run, which begins with small ones. The work is in
+    proportion. Empty: parts are as long as they may be."""
     dependents: Mapping[str, float] = field(default_factory=dict)
     """Seconds by view, each of which is one update: all that is computed from the table, directly or not."""
 
