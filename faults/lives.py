@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from faults.books import Books
@@ -41,6 +41,7 @@ class Life:
         tell: Callable[[str, str], None],
         declares: Callable[[], Project],
         pieces: Callable[[], PieceSizes] = PieceSizes,
+        outgrown: Mapping[str, str] | None = None,
     ) -> None:
         """`declares` is asked for the project at the start, and whenever the files of it are read again."""
         self.name = name
@@ -70,6 +71,7 @@ class Life:
             checks=computer.checks,
             reload=declares,
             pieces=pieces,
+            outgrown=lambda _project, _computer: outgrown or {},
             # What it computes it knows of each table by its name.
             recompute=lambda _project: computer,
         )

@@ -46,6 +46,8 @@ class World:
         """What the files of the project say."""
         self.pieces: Callable[[], PieceSizes] = PieceSizes
         """How much one update takes of a backlog or a rebuild, in processes that begin from now on."""
+        self.outgrown: dict[str, str] = {}
+        """Tables to which no row can be added as they are when a process begins, and why."""
         self.power_cuts = 0
         for feed in FEEDS:
             self.disk.make_folders(ROOT / "landing" / feed)
@@ -77,6 +79,7 @@ class World:
             tell=self.history.note,
             declares=lambda: self.declared,
             pieces=self.pieces,
+            outgrown=self.outgrown,
         )
         self.lives.append(life)
         return life

@@ -321,6 +321,10 @@ class Warehouse:
         """Compute a table anew, and everything that depends on it; what of that was not is an error that says why."""
         return self._ask(RequestKind.BACKFILL, table)
 
+    def cancel_backfill(self, table: str) -> str:
+        """Not go on with a backfill: the table stays as it is. That none is asked for is an error that says so."""
+        return self._ask(RequestKind.CANCEL, table)
+
     def retry_file(self, path: str) -> str:
         """Take up a quarantined file again."""
         return self._ask(RequestKind.RETRY, path)

@@ -20,6 +20,7 @@ from freshtide.core.costs import CostModel, GivenCost
 from freshtide.core.events import (
     DataArrived,
     Event,
+    RebuildCancelled,
     RebuildRequested,
     SurroundingsFailed,
     SurroundingsMended,
@@ -95,7 +96,13 @@ def drive(
             events.append(replace(arrival, at=now - 0.1 * arrival.timestamp % 3.0) if started % 3 == 0 else arrival)
         if rng.random() < 0.1:
             name = rng.choice(names)
-            requests: list[Event] = [TablePaused(name), TableResumed(name), RebuildRequested(name)]
+            requests: list[Event] = [
+                TablePaused(name),
+                TableResumed(name),
+                RebuildRequested(name),
+                RebuildRequested(name, wished=True),
+                RebuildCancelled(name),
+            ]
             events.append(rng.choice(requests))
         if rng.random() < (0.7 if scheduler.held else 0.05):
             events.append(SurroundingsMended() if scheduler.held else SurroundingsFailed("the disk is full"))

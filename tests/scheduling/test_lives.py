@@ -18,6 +18,7 @@ from freshtide.core.costs import Cost, CostModel, GivenCost
 from freshtide.core.events import (
     DataArrived,
     Event,
+    RebuildCancelled,
     RebuildRequested,
     SurroundingsFailed,
     SurroundingsMended,
@@ -125,6 +126,8 @@ class World:
             TableResumed(name),
             TableResumed(name),
             RebuildRequested(name),
+            RebuildRequested(name, wished=True, before_loads=rng.random() < 0.2),
+            RebuildCancelled(name),
             SurroundingsFailed("disk"),
             SurroundingsMended(),
             SurroundingsMended(),

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from freshtide.core.events import RebuildRequested, TimerFired, UpdateFinished
+from freshtide.core.commands import DropRebuild
+from freshtide.core.events import RebuildCancelled, RebuildRequested, TimerFired, UpdateFinished
 from freshtide.scheduling import TARGET_LAGS, RetryPolicy
 
 from .bench import Bench, arrival, given_up, starts, table, wakes
@@ -478,3 +479,61 @@ def test_the_next_part_of_a_rebuild_is_ranked_by_how_long_it_may_take() -> None:
     assert decision is not None
     assert decision.cost == pytest.approx(5.0), "a third of the 15s that are left"
     assert costs == [pytest.approx(0.1)]
+
+
+def test_a_rebuild_that_was_only_wished_for_is_given_up_and_the_table_goes_on() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0), retry=RetryPolicy(attempts=2))
+    bench.happens(RebuildRequested("cpu", wished=True))
+    bench.fails("cpu", "a file is away")
+    bench.at(1.0).timer()
+    commands = bench.fails("cpu", "a file is away")
+    assert commands == [DropRebuild("cpu", "a file is away")]
+    assert not bench.scheduler.rebuilds("cpu")
+    assert bench.arrives("cpu", 8.0) == ["cpu"]
+    assert not bench.running["cpu"].rebuild
+    assert given_up(bench.fails("cpu")) == [], "it begins to count anew"
+
+
+def test_a_table_fails_with_a_rebuild_that_it_needs_whoever_wishes_for_it_as_well() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0), retry=RetryPolicy(attempts=1))
+    bench.happens(RebuildRequested("cpu"), RebuildRequested("cpu", wished=True))
+    assert bench.happens(RebuildCancelled("cpu")) == []
+    assert given_up(bench.fails("cpu", "no luck")) == [("cpu", "no luck")]
+
+
+@pytest.mark.parametrize("ends", ["a part", "all", "in failure"])
+def test_a_rebuild_that_is_cancelled_while_it_runs_is_over_when_its_update_ends(ends: str) -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0), retry=RetryPolicy(attempts=1))
+    bench.happens(RebuildRequested("cpu", wished=True))
+    assert bench.happens(RebuildCancelled("cpu")) == [DropRebuild("cpu")]
+    if ends == "in failure":
+        assert bench.fails("cpu") == [], "and nothing is given up for it"
+    else:
+        assert (unfinished(bench, "cpu") if ends == "a part" else bench.finishes("cpu")) == []
+    assert bench.scheduler.idle
+    assert bench.happens(RebuildCancelled("cpu")) == [], "there is none any more"
+    assert bench.arrives("cpu", 8.0) == ["cpu"]
+
+
+def test_a_rebuild_that_waits_is_cancelled_and_one_that_is_asked_for_after_that_is_done() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0), table("other"))
+    bench.arrives("other", 1.0)
+    bench.happens(RebuildRequested("cpu", wished=True))
+    assert bench.happens(RebuildCancelled("cpu")) == [DropRebuild("cpu")]
+    assert bench.finishes("other") == []
+    assert bench.rebuilds("cpu") == ["cpu"]
+
+
+def test_loads_wait_for_a_rebuild_that_nothing_can_be_added_before() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0))
+    bench.happens(arrival("cpu", 6.0), RebuildRequested("cpu", before_loads=True))
+    for _ in range(3):
+        assert bench.running["cpu"].rebuild
+        unfinished(bench, "cpu")
+        bench.arrives("cpu", 7.0)
+    assert bench.finishes("cpu") == ["cpu"]
+    assert (bench.running["cpu"].upto, bench.running["cpu"].rebuild) == (7.0, False)
+    bench.finishes("cpu")
+    bench.happens(RebuildRequested("cpu"), arrival("cpu", 9.0))
+    unfinished(bench, "cpu")
+    assert not bench.running["cpu"].rebuild, "with the next one it is as ever"

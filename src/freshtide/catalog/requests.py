@@ -26,6 +26,8 @@ class NoAnswerError(FreshtideError):
 
 class RequestKind(StrEnum):
     BACKFILL = "backfill"
+    CANCEL = "cancel"
+    """Not go on with a backfill."""
     PAUSE = "pause"
     RESUME = "resume"
     RETRY = "retry"

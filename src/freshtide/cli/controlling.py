@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -33,9 +34,16 @@ def resume(table: str, project: ProjectOption = HERE, as_json: JsonOption = Fals
     _tell(ask(project, RequestKind.RESUME, table), as_json)
 
 
-def backfill(table: str, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+def backfill(
+    table: str,
+    project: ProjectOption = HERE,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="Do not go on with a backfill of the table: it stays as it is.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Compute a table anew from its sources or files, and then everything that depends on it."""
-    _tell(ask(project, RequestKind.BACKFILL, table), as_json)
+    _tell(ask(project, RequestKind.CANCEL if cancel else RequestKind.BACKFILL, table), as_json)
 
 
 def ask(folder: Path, kind: RequestKind, target: str) -> str:

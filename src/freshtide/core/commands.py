@@ -77,4 +77,13 @@ class GiveUp:
     reason: str
 
 
-Command = StartUpdate | WakeAt | GiveUp
+@dataclass(slots=True)
+class DropRebuild:
+    """A rebuild that was only wished for is not gone on with; the table is updated as ever."""
+
+    table: str
+    reason: str | None = None
+    """Why it has failed too often; None: the user has cancelled it."""
+
+
+Command = StartUpdate | WakeAt | GiveUp | DropRebuild

@@ -85,6 +85,17 @@ class RebuildRequested:
     """A table is to be computed anew, as of the freshness it has."""
 
     table: str
+    wished: bool = False
+    """Whether the table is as good without it: where it fails too often it is given up, and not the table."""
+    before_loads: bool = False
+    """Whether nothing can be loaded before it is done."""
+
+
+@dataclass(slots=True)
+class RebuildCancelled:
+    """The user does not want a rebuild any more that was wished for."""
+
+    table: str
 
 
 Event = (
@@ -97,4 +108,5 @@ Event = (
     | TablePaused
     | TableResumed
     | RebuildRequested
+    | RebuildCancelled
 )

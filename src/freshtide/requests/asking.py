@@ -39,7 +39,11 @@ def ask(
         longest = None if kind in _TAKES_A_RUN else longest
         return ask_the_run(project, catalog, kind, target, at=at, longest=longest)
     if kind not in _TAKES_A_RUN:
-        return _handler_at_rest(project, catalog, at).carry_out(kind, target).message
+        answer = _handler_at_rest(project, catalog, at).carry_out(kind, target)
+        for number in answer.cancels:
+            # A run that ended had begun with it, and nothing of what it wrote is part of the table.
+            catalog.requests.finish(number, answer.message, succeeded=False)
+        return answer.message
     number = catalog.requests.add(kind, target, at=at)
     run(number)
     return _answer(catalog.requests.wait_for(number))

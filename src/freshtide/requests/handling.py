@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from freshtide.catalog import Catalog, RequestKind, TableRow
 from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import RunFailedError
-from freshtide.core.events import Event, RebuildRequested, TablePaused, TableResumed
+from freshtide.core.events import Event, RebuildCancelled, RebuildRequested, TablePaused, TableResumed
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import accept_everywhere, released_duplicates, retry_everywhere, skip_everywhere, verdicts
@@ -25,6 +25,8 @@ class Answer:
     """What the scheduler of a run has to hear of. Where there is none, the next one finds it in the catalog."""
     rebuilds: tuple[str, ...] = ()
     """Tables that the request is not done before; the message is for where there are none."""
+    cancels: tuple[int, ...] = ()
+    """Requests that are cancelled by it. A run does that, which knows how far it has come with them."""
 
 
 class RequestHandler:
@@ -50,23 +52,22 @@ class RequestHandler:
 
     def carry_out(self, kind: RequestKind, target: str) -> Answer:
         """Do what is asked about a table or a file; a FreshtideError where it cannot be done."""
-        match kind:
-            case RequestKind.PAUSE:
-                return self._pause(self._graph.called(target).name)
-            case RequestKind.RESUME:
-                return self._resume(self._graph.called(target).name)
-            case RequestKind.BACKFILL:
-                return self._backfill(self._graph.called(target).name)
-            case RequestKind.RETRY:
-                return self._retry(target)
-            case RequestKind.SKIP:
-                return self._skip(target)
-            case RequestKind.ACCEPT:
-                return self._accept(target)
-            case RequestKind.PLAN | RequestKind.APPLY:
-                raise RunFailedError(
-                    "Nothing runs that could be changed.", way_out="The next run reads the project anew."
-                )
+        about_tables = {
+            RequestKind.PAUSE: self._pause,
+            RequestKind.RESUME: self._resume,
+            RequestKind.BACKFILL: self._backfill,
+            RequestKind.CANCEL: self._cancel,
+        }
+        about_files = {
+            RequestKind.RETRY: self._retry,
+            RequestKind.SKIP: self._skip,
+            RequestKind.ACCEPT: self._accept,
+        }
+        if kind in about_tables:
+            return about_tables[kind](self._graph.called(target).name)
+        if kind in about_files:
+            return about_files[kind](target)
+        raise RunFailedError("Nothing runs that could be changed.", way_out="The next run reads the project anew.")
 
     def _pause(self, table: str) -> Answer:
         unit = self._set_status(table, "paused")
@@ -82,7 +83,21 @@ class RequestHandler:
         require_rebuildable(self._catalog.tables.get(table))
         if self._graph[table].is_base:
             require_files(self._disk, self._graph[table], self._catalog.arrivals.loaded(table))
-        return Answer(message=f"'{table}' is rebuilt.", events=self._rebuilds_of([table]), rebuilds=(table,))
+        wish = RebuildRequested(table=self._graph.units.of(table), wished=True)
+        return Answer(message=f"'{table}' is rebuilt.", events=(wish,), rebuilds=(table,))
+
+    def _cancel(self, table: str) -> Answer:
+        """Have a backfill not gone on with: the table stays as it is."""
+        asked = [each for each in self._catalog.requests.open_after(0) if each.kind is RequestKind.BACKFILL]
+        numbers = tuple(each.id for each in asked if each.target == table)
+        if not numbers:
+            raise NothingToCancelError(
+                f"No backfill of '{table}' is asked for, so there is none to cancel.",
+                way_out="`freshtide status` shows what runs.",
+            )
+        return Answer(
+            message=cancelled(table), events=(RebuildCancelled(table=self._graph.units.of(table)),), cancels=numbers
+        )
 
     def _retry(self, path: str) -> Answer:
         """Take up a file that was put aside."""
@@ -137,6 +152,14 @@ class RequestHandler:
     def _with_the_others(self, table: str) -> str:
         others = ", ".join(f"'{other}'" for other in self._graph.units.beside(table))
         return f", together with {others} of its update group" if others else ""
+
+
+def cancelled(table: str) -> str:
+    return f"The backfill of '{table}' is cancelled: the table stays as it is, and is updated as ever."
+
+
+class NothingToCancelError(RunFailedError):
+    """A backfill that nobody has asked for, or that is done."""
 
 
 class NothingToRebuildError(RunFailedError):

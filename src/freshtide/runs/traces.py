@@ -25,6 +25,7 @@ from freshtide.core.costs import Cost, CostModel, GivenCost
 from freshtide.core.events import (
     DataArrived,
     Event,
+    RebuildCancelled,
     RebuildRequested,
     SurroundingsFailed,
     SurroundingsMended,
@@ -60,6 +61,7 @@ _EVENTS: dict[str, type[Any]] = {
         TablePaused,
         TableResumed,
         RebuildRequested,
+        RebuildCancelled,
     )
 }
 _encode = json.JSONEncoder(separators=(",", ":")).encode

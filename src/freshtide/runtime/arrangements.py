@@ -47,3 +47,5 @@ class Successor:
     """Files by feed and path that have been seen before, of the feeds that are watched anew."""
     announcements: tuple[Event, ...]
     """Of what waits for tables that were not there before."""
+    rebuilds: tuple[Event, ...]
+    """Of base tables that are loaded anew: the scheduler knows before it decides anything for the changed project."""

@@ -9,6 +9,7 @@ from functools import partial
 
 from freshtide.catalog import RequestQueue, TableRow
 from freshtide.core.graph import TableGraph
+from freshtide.requests import cancelled
 from freshtide.runtime.owing import Owed
 
 
@@ -114,6 +115,8 @@ class Backfills:
         self._open: list[_Backfill] = []
         self._told: dict[int, list[tuple[str, bool]]] = {}
         """What is to be said to a request once the last of its rebuilds is done, and whether that is good."""
+        self._cancels: list[tuple[int, str]] = []
+        """Requests to cancel the backfill of a table, which the engine has not heard of yet."""
         self._lock = threading.Lock()
 
     def follow(self, graph: TableGraph) -> None:
@@ -123,6 +126,9 @@ class Backfills:
             self._graph = graph
             for unit in gone:
                 self._leave_out(unit, _Obstacle(told="is declared no longer"))
+            for number, table in [each for each in self._cancels if each[1] not in graph]:
+                self._cancels.remove((number, table))
+                self._owed.add(partial(self._requests.finish, number, cancelled(table)))
 
     def begin(self, request_id: int, table: str, rows: Mapping[str, TableRow]) -> None:
         """Wait for the table and its dependents, with what is updated together with them, as they stand.
@@ -133,6 +139,47 @@ class Backfills:
         obstacles = {unit: obstacle for unit, obstacle in found.items() if obstacle is not None}
         with self._lock:
             self._open.append(_Backfill(request_id=request_id, table=table, graph=self._graph, obstacles=obstacles))
+
+    def cancel(self, request_id: int, table: str) -> None:
+        """Somebody wants the backfill of a table cancelled: they are answered when it is known whether it is."""
+        with self._lock:
+            self._cancels.append((request_id, table))
+
+    def cancelled(self, unit: str) -> None:
+        """The rebuild of a unit is not gone on with, as somebody has asked for."""
+        with self._lock:
+            for backfill in [each for each in self._open if each.own == unit and unit in each.left]:
+                self._finish(backfill, cancelled(backfill.table), succeeded=False)
+            for number, table in self._taken_cancels(unit):
+                self._owed.add(partial(self._requests.finish, number, cancelled(table)))
+
+    def not_cancelled(self, unit: str) -> None:
+        """What somebody wanted cancelled of a unit, and was not, goes on."""
+        with self._lock:
+            done = any(each.own == unit and unit in each.done for each in self._open)
+            why = (
+                "the table is rebuilt already, and what depends on it follows"
+                if done
+                else "it is just being committed, or more than the backfill needs it"
+            )
+            for number, table in self._taken_cancels(unit):
+                told = f"The backfill of '{table}' goes on: {why}."
+                self._owed.add(partial(self._requests.finish, number, told, succeeded=False))
+
+    def _taken_cancels(self, unit: str) -> list[tuple[int, str]]:
+        taken = [each for each in self._cancels if self._graph.units.of(each[1]) == unit]
+        self._cancels = [each for each in self._cancels if each not in taken]
+        return taken
+
+    def given_up(self, unit: str, reason: str) -> None:
+        """A rebuild that was only wished for has failed too often: the unit is updated as ever without."""
+        with self._lock:
+            for backfill in [each for each in self._open if each.own == unit and unit in each.left]:
+                told = (
+                    f"'{backfill.table}' was not rebuilt, and is updated as ever without: {reason.rstrip('.')}. "
+                    f"Mend that, and run `freshtide backfill {backfill.table}` again."
+                )
+                self._finish(backfill, told, succeeded=False)
 
     def rebuilt(self, unit: str) -> None:
         with self._lock:

@@ -11,15 +11,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from freshtide.catalog import Catalog
-from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
+from freshtide.core.commands import Command, DropRebuild, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
 from freshtide.core.errors import LeaseLostError, SurroundingsError
-from freshtide.core.events import Event, RebuildRequested, TimerFired, UpdateFailed, UpdateFinished
+from freshtide.core.events import (
+    Event,
+    RebuildCancelled,
+    RebuildRequested,
+    TimerFired,
+    UpdateFailed,
+    UpdateFinished,
+)
 from freshtide.core.graph import TableGraph
 from freshtide.feeds import FeedSet
 from freshtide.runs import pending_announcements, reach_of, reconfigure
 from freshtide.runtime.absences import Absences
-from freshtide.runtime.arrangements import Arrangement
+from freshtide.runtime.arrangements import Arrangement, Successor
 from freshtide.runtime.listening import Listening
 from freshtide.runtime.mending import Mending
 from freshtide.runtime.news import News
@@ -27,6 +34,7 @@ from freshtide.runtime.outages import OutageListener
 from freshtide.runtime.owing import Owed
 from freshtide.runtime.projectwatch import ProjectWatch
 from freshtide.runtime.rearranging import Rearranging
+from freshtide.runtime.rebuilds import Rebuilds
 from freshtide.runtime.singlerows import SingleRows
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.tracks import TrackThreads
@@ -67,6 +75,7 @@ class Engine:
         rearranging: Rearranging,
         catalog: Catalog,
         absences: Absences,
+        rebuilds: Rebuilds,
         clock: Clock,
         threads: Threads,
         trace: TraceWriter,
@@ -86,6 +95,8 @@ class Engine:
         self._leaving: frozenset[str] = frozenset()
         """Units that were taken out and still run."""
         self._catalog = catalog
+        self._rebuilds = rebuilds
+        self._threads = threads
         self._clock = clock
         self._trace = trace
         self._mendings = mendings
@@ -212,7 +223,10 @@ class Engine:
         while self._timers and self._timers[0] <= now:
             heapq.heappop(self._timers)
             events.append(TimerFired())
-        if self._hand_over() or events:
+        successor = self._hand_over()
+        if successor is not None:
+            self._decide([*successor.rebuilds, *events])
+        elif events:
             self._decide(events)
         elif self._surroundings.is_well:
             self._owed.settle()
@@ -268,6 +282,10 @@ class Engine:
     def _book(self, events: list[Event]) -> None:
         """Count what was done, once everything that the scheduler decided is under way."""
         for event in events:
+            if isinstance(event, RebuildCancelled):
+                self._listening.backfills.not_cancelled(event.table)
+            if isinstance(event, UpdateFinished | UpdateFailed) and event.table in self._graph.units:
+                self._rebuilds.ended(self._graph.units[event.table])
             if isinstance(event, UpdateFinished):
                 self._report.updates += 1
                 self._surroundings.succeeded()
@@ -291,6 +309,8 @@ class Engine:
     def _carry_out(self, command: Command) -> None:
         match command:
             case StartUpdate():
+                if command.rebuild:
+                    self._rebuilds.begin(self._graph.units[command.table])
                 self._tracks.start(command, self._arrangement.worker.carry_out)
             case WakeAt(time=time):
                 heapq.heappush(self._timers, time)
@@ -300,6 +320,20 @@ class Engine:
                     self._owed.add(partial(self._catalog.tables.set_status, table, "failed", reason))
                     self._news.tell(f"'{table}' is given up until `freshtide resume {table}`: {reason}")
                 self._listening.backfills.failed(unit, reason)
+            case DropRebuild(table=unit, reason=reason):
+                self._drop_rebuild(unit, reason)
+
+    def _drop_rebuild(self, unit: str, reason: str | None) -> None:
+        """Not go on with a rebuild: because it fails, or because nobody wants it. One that is being committed lands."""
+        found = [self._rebuilds.drop(table) for table in self._graph.units[unit]]
+        for dropped in found:
+            if dropped is not None:
+                self._threads.spawn(dropped.discard, name="discard")
+        if reason is not None:
+            self._news.tell(f"The rebuild of '{unit}' is given up, and it is updated as ever without: {reason}")
+            self._listening.backfills.given_up(unit, reason)
+        elif all(dropped is not None for dropped in found):
+            self._listening.backfills.cancelled(unit)
 
     def _done(self) -> bool:
         sources_quiet = self._listening.is_quiet and self._single_rows.is_quiet
@@ -311,8 +345,9 @@ class Engine:
         """Tables can be computed anew: from the files of their feeds, or from the tables that they read."""
         for mending in self._mendings:
             self._news.tell(mending.told)
-        for unit in self._graph.units.of_all(mending.table for mending in self._mendings if mending.table is not None):
-            self._events.put(RebuildRequested(table=unit))
+            if mending.table is not None:
+                unit = self._graph.units.of(mending.table)
+                self._events.put(RebuildRequested(table=unit, before_loads=mending.before_loads))
 
     def _announce_pending(self) -> None:
         """What was registered before this start and not loaded yet."""
@@ -324,11 +359,11 @@ class Engine:
         for unit in self._graph.units.of_all(table for table in self._graph if table in outdated):
             self._events.put(RebuildRequested(table=unit))
 
-    def _hand_over(self) -> bool:
+    def _hand_over(self) -> Successor | None:
         """Go on with a changed project, if there is one, between two decisions. Updates that run end as they began."""
         successor = self._listening.applying.successor
         if successor is None:
-            return False
+            return None
         project = successor.arrangement.project
         reconfigure(self._scheduler, successor.change, self._trace.recording(reach_of(project)))
         self._trace.note_change(self._clock.onward(), successor.change)
@@ -337,7 +372,7 @@ class Engine:
         self._learnt = {unit: cost for unit, cost in self._learnt.items() if unit in project.graph.units}
         self._on_change(successor.arrangement)
         self._listening.applying.done(successor)
-        return True
+        return successor
 
     def _concerns(self, event: Event) -> bool:
         """Whether an event is about something that is still there: of what was taken out, only the end of an update."""

@@ -51,6 +51,7 @@ class Listening:
     ) -> None:
         """`leaving` are units that were taken out and still run."""
         project = arrangement.project
+        self._graph = project.graph
         self._catalog = catalog
         self._events = events
         self._surroundings = surroundings
@@ -129,6 +130,7 @@ class Listening:
         self._feed_set.follow(project.feeds.values(), known=successor.known)
         self._arrivals.follow(project.graph, released=self._released(project), poll=project.settings.poll)
         self._requests = self._handler(project)
+        self._graph = project.graph
         self.backfills.follow(project.graph)
         for event in successor.announcements:
             self._events.put(event)
@@ -154,11 +156,13 @@ class Listening:
         answer = self._requests.carry_out(request.kind, request.target)
         for table in answer.rebuilds:
             self.backfills.begin(request.id, table, rows)
+        if answer.cancels:
+            self.backfills.cancel(request.id, self._graph.called(request.target).name)
         for event in answer.events:
             if isinstance(event, TablePaused):
                 self.backfills.paused(event.table)
             self._events.put(event)
-        return None if answer.rebuilds else answer.message
+        return None if answer.rebuilds or answer.cancels else answer.message
 
     def _released(self, project: Project) -> Callable[[float], list[Arrival]]:
         return partial(released_duplicates, project.feeds, self._catalog.arrivals, disk=self._disk)

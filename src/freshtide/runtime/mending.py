@@ -17,6 +17,8 @@ class Mending:
 
     told: str
     table: str | None
+    before_loads: bool = False
+    """Whether nothing can be loaded into it before that is done."""
 
 
 def mending_of(loss: Loss, graph: TableGraph, catalog: Catalog, disk: Disk) -> Mending:
@@ -46,4 +48,4 @@ def outgrown_mending(table: str, reason: str, graph: TableGraph, catalog: Catalo
         return Mending(
             told=f"{reason} {error} Until then, or until that is taken back, it cannot be loaded.", table=None
         )
-    return Mending(told=f"{reason} It is loaded anew from its files.", table=table)
+    return Mending(told=f"{reason} It is loaded anew from its files.", table=table, before_loads=True)

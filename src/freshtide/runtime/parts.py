@@ -155,6 +155,7 @@ class RunParts:
             ),
             catalog=self.catalog,
             absences=memory.absences,
+            rebuilds=memory.rebuilds,
             clock=self.clock,
             threads=self.threads,
             trace=trace,

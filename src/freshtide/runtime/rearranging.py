@@ -131,6 +131,10 @@ class Rearranging:
                 if name not in feeds or not says_the_same(feeds[name], feed)
             },
             announcements=tuple(self._announcements(prepared, current)),
+            rebuilds=tuple(
+                RebuildRequested(table=unit, before_loads=True)
+                for unit in graph.units.of_all(name for name in changes.anew if graph[name].is_base)
+            ),
         )
 
     def _announcements(self, prepared: Prepared, current: Arrangement) -> Iterator[Event]:
@@ -141,5 +145,3 @@ class Rearranging:
                 graph[name] for name in names if name in current.graph and current.graph[name].feed != graph[name].feed
             ]
             yield from pending_announcements(unit, news, self._catalog)
-        for unit in graph.units.of_all(name for name in prepared.changes.anew if graph[name].is_base):
-            yield RebuildRequested(table=unit)

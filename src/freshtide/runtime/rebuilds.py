@@ -5,18 +5,32 @@ its last part commits all of it at once. In between the table is loaded as ever;
 part counts as long as the whole rebuild would judge its files just so: the same content under the same limit of
 lateness, by the same query of the same feed. All of this is in memory: after a crash a rebuild begins anew, and what it
 had written is swept away like anything that was never committed.
+
+A rebuild that was only wished for can be dropped, by another thread than those of tracks, up to the moment at which it
+is committed. Locks are held for a moment and never while the disk is asked for something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from freshtide.core.errors import FreshtideError
 from freshtide.core.loads import LoadItem, LoadPlan
 from freshtide.storage import DataFile, Prepared, StoredTable, gathered
 
 _Judged = tuple[str, str, float, int | None]
+_logger = logging.getLogger(__name__)
+
+
+class DroppedRebuildError(FreshtideError):
+    """A rebuild that is not to be committed any more."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(f"The rebuild of '{table}' is not wanted any more: nothing of it was committed.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +66,8 @@ class Underway:
     """By how much parts are longer than others can afford, because as much is loaded meanwhile."""
     was_left: int | None = None
     """How many files were left when the last part began."""
+    is_dropped: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def left(self) -> list[LoadItem]:
@@ -90,12 +106,47 @@ class Underway:
     def discard(self) -> None:
         self._keep_only([])
 
+    def keep(self, part: _Written) -> None:
+        """A part has been written: it waits for the last one, unless nobody wants it any more."""
+        with self._lock:
+            if not self.is_dropped:
+                self.written.append(part)
+                return
+        part.discard()
+
+    def handed_out(self) -> list[_Written]:
+        """All that has been written; it is not known here any longer."""
+        with self._lock:
+            written, self.written = self.written, []
+        return written
+
+    def drop(self) -> list[_Written]:
+        """What is to be thrown away of it. No part is kept from now on."""
+        with self._lock:
+            self.is_dropped = True
+        return self.handed_out()
+
     def _keep_only(self, kept: list[_Written]) -> None:
         still = {id(part) for part in kept}
         for part in self.written:
             if id(part) not in still:
                 part.discard()
         self.written = kept
+
+
+class Dropped:
+    """What had been written of a rebuild that does not go on."""
+
+    def __init__(self, written: Iterable[_Written]) -> None:
+        self._written = tuple(written)
+
+    def discard(self) -> None:
+        """Throw it away. What cannot be is swept away later, like anything that was never committed."""
+        try:
+            for part in self._written:
+                part.discard()
+        except (OSError, FreshtideError):
+            _logger.warning("Not all parts of a rebuild could be thrown away yet.", exc_info=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +162,14 @@ class RebuildPart:
     def keep(self, prepared: Prepared) -> None:
         """It has been written: it waits for the last one."""
         self.underway.note(self.left)
-        self.underway.written.append(_Written(items=frozenset(map(_judged, self.plan.items)), prepared=prepared))
+        self.underway.keep(_Written(items=frozenset(map(_judged, self.plan.items)), prepared=prepared))
 
     def gathered(self, prepared: Prepared) -> Prepared:
         """The whole rebuild, where this is its last part.
 
         What is handed out is forgotten before it lands: whatever becomes of the commit, no file is committed twice.
         """
-        parts, self.underway.written = [part.prepared for part in self.underway.written], []
+        parts = [part.prepared for part in self.underway.handed_out()]
         self.underway.was_left, self.underway.stretch = None, 1.0
         return gathered(parts, prepared, files=self.underway.plan.arrivals)
 
@@ -128,6 +179,37 @@ class Rebuilds:
 
     def __init__(self) -> None:
         self._underway: dict[str, Underway] = {}
+        self._dropped: set[str] = set()
+        """Tables whose rebuild is not to be committed, if an update of it runs."""
+        self._landing: set[str] = set()
+        """Tables whose rebuild is being committed, or was, until its update is known to have ended."""
+        self._lock = threading.Lock()
+
+    def begin(self, tables: Iterable[str]) -> None:
+        """An update is started that computes these tables anew."""
+        with self._lock:
+            self._dropped.difference_update(tables)
+
+    def land(self, table: str) -> None:
+        """A rebuild is about to be committed; a DroppedRebuildError if it is not to be."""
+        with self._lock:
+            if table in self._dropped:
+                raise DroppedRebuildError(table)
+            self._landing.add(table)
+
+    def ended(self, tables: Iterable[str]) -> None:
+        """It is known that an update of these tables has ended."""
+        with self._lock:
+            self._landing.difference_update(tables)
+
+    def drop(self, table: str) -> Dropped | None:
+        """Not go on with the rebuild of a table: what has been written of it; None if it is being committed."""
+        with self._lock:
+            if table in self._landing:
+                return None
+            self._dropped.add(table)
+            underway = self._underway.pop(table, None)
+        return Dropped(() if underway is None else tuple(underway.drop()))
 
     def of(self, table: str, made_of: Any, plan: LoadPlan) -> Underway:
         """The rebuild of a table, which is this as a whole by now. What was written for another is thrown away."""
@@ -137,8 +219,11 @@ class Rebuilds:
             return underway
         if underway is not None:
             underway.discard()
-        self._underway[table] = Underway(made_of=made_of, plan=plan)
-        return self._underway[table]
+        with self._lock:
+            begun = Underway(made_of=made_of, plan=plan, is_dropped=table in self._dropped)
+            if not begun.is_dropped:
+                self._underway[table] = begun
+        return begun
 
 
 def _judged(item: LoadItem) -> _Judged:

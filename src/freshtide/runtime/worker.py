@@ -23,12 +23,13 @@ from freshtide.runtime.booking import GoneBackError, after_update, catch_up
 from freshtide.runtime.execution import Computer, Executor, Outcome
 from freshtide.runtime.latest import WaitingRows
 from freshtide.runtime.memory import UpdateMemory
+from freshtide.runtime.rebuilds import DroppedRebuildError, RebuildPart
 from freshtide.runtime.steps import Steps
 from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.watching import Surroundings
 from freshtide.spark import AwaitedTableError, SharedScans, SparkEndedError, UnreadableFilesError
-from freshtide.storage import Store, UpdateKind
+from freshtide.storage import Prepared, Store, UpdateKind
 from freshtide.world import Clock
 
 _ENDS_SPARK = (
@@ -85,6 +86,7 @@ class UpdateWorker:
         self._clock = clock
         self._awaited = AwaitedTables(computer, graph=graph, catalog=catalog, waiting=memory.awaiting)
         self._suspects = memory.suspects
+        self._rebuilds = memory.rebuilds
         self._steps = Steps(
             computer,
             feeds=feeds,
@@ -107,9 +109,10 @@ class UpdateWorker:
             try:
                 with self._suspects.room(table.name), self._with_an_eye_on_spark(table):
                     done = self._update(table, command, scans)
-            except AwaitedTableError as error:
+            except (AwaitedTableError, DroppedRebuildError) as error:
                 took = self._clock.steady() - began
-                return self._wait(command, error, update=update, at=started + took, took=took)
+                ended = self._in_vain(command, error, update=update, at=started + took, took=took)
+                return ended if isinstance(error, DroppedRebuildError) else ended + self._wait(command, error)
             took = self._clock.steady() - began
             # The commit has landed: what came of it is written down, whatever that takes.
             row = self._surroundings.insist(partial(self._book, table, done, update=update, started=started, took=took))
@@ -138,17 +141,21 @@ class UpdateWorker:
             left_over += self._surroundings.insist(self._awaited.released)
         return [finished, *left_over]
 
-    def _wait(
-        self, command: StartUpdate, error: AwaitedTableError, *, update: int, at: float, took: float
+    def _in_vain(
+        self, command: StartUpdate, error: FreshtideError, *, update: int, at: float, took: float
     ) -> list[Event]:
-        """The update has done nothing: what is pending is announced again when it can."""
+        """The update has done nothing, and nothing is to blame for it."""
         self._surroundings.insist(lambda: self._catalog.updates.fail(update, at=at, error=str(error)))
         row = self._surroundings.insist(lambda: self._catalog.tables.get(command.table))
         ended = UpdateFinished(
             table=command.table, track=command.track, freshness=row.freshness, safe=row.safe, seconds=took
         )
+        return [ended]
+
+    def _wait(self, command: StartUpdate, error: AwaitedTableError) -> list[Event]:
+        """What is pending is announced again when it can be loaded."""
         wait = partial(self._awaited.wait, command.table, str(error), rebuild=command.rebuild)
-        return [ended, *self._surroundings.insist(wait)]
+        return [*self._surroundings.insist(wait)]
 
     def failed(self, command: StartUpdate, error: Exception) -> UpdateFailed:
         """What to tell of an update that failed, and whether it is to blame for that."""
@@ -221,7 +228,7 @@ class UpdateWorker:
                     part.keep(self._executor.prepare(step, track=command.track))
                     self._steps.measured(step, self._clock.steady() - begun, progress)
                     return _Done(outcome=None, is_cut=False, is_unfinished=True)
-                complete = None if part is None else part.gathered
+                complete = partial(self._landing, table, part) if command.rebuild else None
                 outcome = self._executor.run(step, track=command.track, scans=scans, complete=complete)
             except (UnreadableFilesError, ChangedFilesError) as error:
                 if command.rebuild:
@@ -232,6 +239,11 @@ class UpdateWorker:
             self._steps.measured(step, self._clock.steady() - begun, progress)
             if not isinstance(step, TakeIn):
                 return _Done(outcome=outcome, is_cut=progress.is_cut)
+
+    def _landing(self, table: Table, part: RebuildPart | None, prepared: Prepared) -> Prepared:
+        """What is to be committed of a rebuild, if it still is."""
+        self._rebuilds.land(table.name)
+        return prepared if part is None else part.gathered(prepared)
 
     def _book(self, table: Table, done: _Done, *, update: int, started: float, took: float) -> TableRow:
         """Write down what came of an update; the table's row after it.

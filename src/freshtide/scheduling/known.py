@@ -209,8 +209,8 @@ class KnownTable:
         self.change(condition.status, None)
         pending.drop_untaken()
 
-    def want_rebuild(self, now: float) -> None:
-        self.pending.rebuild_wanted, self.pending.wanted_since = True, now
+    def want_rebuild(self, now: float, *, wished: bool, before_loads: bool) -> None:
+        self.pending.want_rebuild(now, wished=wished, before_loads=before_loads)
         self.plain = False
 
     def disturb(self) -> None:
@@ -240,10 +240,8 @@ class KnownTable:
         if pending.left_over == 0 and not condition.outdated:
             condition.first_load = False
         if pending.rebuild_taken:
-            pending.in_parts = pending.loads_first = False
+            pending.end_rebuild(unfinished=unfinished)
         pending.rebuild_taken = pending.revision_taken = condition.disturbed = condition.outdated = False
-        if unfinished:
-            pending.go_on()
 
     def failed(self, *, counts: bool = True) -> None:
         """What the update had taken is pending again; whether that counts as a try."""

@@ -28,6 +28,12 @@ class Pending:
     rebuild_taken: bool = False
     revision_taken: bool = False
     """By the running update."""
+    rebuild_needed: bool = False
+    """Whether a rebuild that is wanted or runs is more than wished for: the table is not what it should be without."""
+    loads_wait: bool = False
+    """Whether nothing can be loaded before that rebuild is done."""
+    rebuild_dropped: bool = False
+    """Whether the rebuild that the running update belongs to is not to go on after it."""
     in_parts: bool = False
     """Whether a rebuild goes in parts, one of which has ended at least."""
     loads_first: bool = False
@@ -81,11 +87,34 @@ class Pending:
     @property
     def goes_between(self) -> bool:
         """Whether the next update loads what is pending, between two parts of a rebuild."""
-        return self.loads_first and self.rebuild_wanted and bool(self.stamps)
+        return self.loads_first and self.rebuild_wanted and not self.loads_wait and bool(self.stamps)
 
     def go_on(self) -> None:
         """A part of a rebuild has ended, and others are to follow."""
         self.rebuild_wanted = self.loads_first = self.in_parts = True
+
+    def want_rebuild(self, now: float, *, wished: bool, before_loads: bool) -> None:
+        """The table is to be computed anew. What is needed once stays so, whoever else wishes for it."""
+        self.rebuild_wanted, self.wanted_since = True, now
+        self.rebuild_needed |= not wished
+        self.loads_wait |= before_loads
+
+    def drop_rebuild(self) -> bool:
+        """Forget a rebuild that was only wished for; False if there is none."""
+        if self.rebuild_needed or not (self.rebuild_wanted or self.rebuild_taken):
+            return False
+        self.rebuild_dropped = self.rebuild_taken
+        self.rebuild_wanted = self.in_parts = self.loads_first = False
+        return True
+
+    def end_rebuild(self, *, unfinished: bool) -> None:
+        """An update of a rebuild has ended well: a part of it, or all."""
+        goes_on = unfinished and not self.rebuild_dropped
+        self.in_parts = self.loads_first = self.rebuild_dropped = False
+        if goes_on:
+            self.go_on()
+        elif not self.rebuild_wanted:
+            self.rebuild_needed = self.loads_wait = False
 
     def take_wanted(self) -> None:
         """An update has been started that computes anew what was asked for; one between two parts of that does not."""
@@ -112,9 +141,9 @@ class Pending:
     def put_back(self) -> None:
         """The update has failed: what it had taken is pending again."""
         self.taken = 0
-        self.rebuild_wanted |= self.rebuild_taken
+        self.rebuild_wanted |= self.rebuild_taken and not self.rebuild_dropped
         self.revision_wanted |= self.revision_taken
-        self.rebuild_taken = self.revision_taken = False
+        self.rebuild_taken = self.revision_taken = self.rebuild_dropped = False
         together = sorted(zip(self.stamps, self.since, strict=True))
         self.stamps, self.since = [stamp for stamp, _ in together], [came for _, came in together]
         for at in range(len(self.since) - 2, -1, -1):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
-from freshtide.core.commands import Command, GiveUp, WakeAt
+from freshtide.core.commands import Command, DropRebuild, GiveUp, WakeAt
 from freshtide.core.events import (
     DataArrived,
     Event,
+    RebuildCancelled,
     RebuildRequested,
     SurroundingsFailed,
     SurroundingsMended,
@@ -78,6 +79,7 @@ class Situation:
             TablePaused: self._pause,
             TableResumed: self._resume,
             RebuildRequested: self._want_rebuild,
+            RebuildCancelled: self._cancel_rebuild,
         }
 
     def take_over(self, before: Situation) -> None:
@@ -220,16 +222,21 @@ class Situation:
         table = self.tables[event.table]
         self.dispatcher.give_back(table)
         table.condition.served_at = now
-        table.failed(counts=not event.blameless)
+        was_rebuild, is_dropped = table.pending.rebuild_taken, table.pending.rebuild_dropped
+        table.failed(counts=not (event.blameless or is_dropped))
         if self.adaptation is not None:
             self.adaptation.failed(table)
         self.touched.append(table)
         if table.condition.status is TableStatus.LEAVING:
             self._forget(table)
             return None
-        if event.blameless:
+        if event.blameless or is_dropped:
             return None
         wait = None if event.hopeless else self._retry.wait_after(table.condition.failures)
+        if wait is None and was_rebuild and table.pending.drop_rebuild():
+            # The table is as good without, and is updated as ever.
+            table.condition.failures = 0
+            return DropRebuild(event.table, event.reason)
         if wait is None:
             self._set_status(table, TableStatus.FAILED)
             return GiveUp(event.table, event.reason)
@@ -275,8 +282,15 @@ class Situation:
 
     def _want_rebuild(self, event: RebuildRequested, now: float) -> None:
         table = self.tables[event.table]
-        table.want_rebuild(now)
+        table.want_rebuild(now, wished=event.wished, before_loads=event.before_loads)
         self.touched.append(table)
+
+    def _cancel_rebuild(self, event: RebuildCancelled, _now: float) -> Command | None:
+        table = self.tables[event.table]
+        if not table.pending.drop_rebuild():
+            return None
+        self.touched.append(table)
+        return DropRebuild(event.table)
 
     def _stop_waiting(self, name: str) -> None:
         table = self.tables[name]
