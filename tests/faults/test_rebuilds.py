@@ -16,7 +16,7 @@ from faults.trouble import drawn, set_temper
 from faults.turns import Process
 from faults.world import World
 
-from freshtide.catalog import Catalog, RequestKind
+from freshtide.catalog import Catalog, RebuildProgress, RequestKind
 from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.loads import in_order
 from freshtide.core.pieces import LONGEST_PIECE
@@ -133,6 +133,17 @@ def test_a_table_that_a_flow_loads_is_rebuilt_at_once() -> None:
     before = loads(world, "c")
     answered(world, life, backfill(world, life, "c"))
     assert loads(world, "c") - before == 1
+    finish(world, life)
+
+
+def test_who_looks_on_sees_which_part_of_a_rebuild_runs_and_how_many_files_are_done() -> None:
+    world, life = begun(14)
+    number = backfill(world, life, "a")
+    seen: list[RebuildProgress | None] = []
+    while not (request := user_of(life).requests.get(number)) or not request.done:
+        seen += [update.progress for update in user_of(life).updates.running() if update.progress not in (None, *seen)]
+        world.go_on(0.02)
+    assert seen == [RebuildProgress(part=part, files_done=3 * (part - 1), files=12) for part in range(1, 5)]
     finish(world, life)
 
 

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from freshtide.catalog import RebuildProgress
 from freshtide.core.arrivals import ArrivalState
 from freshtide.core.errors import UnknownTableError
-from freshtide.observe import TableReport
+from freshtide.observe import TableReport, explain
 
 from .shop import Shop
 
@@ -89,6 +90,22 @@ def test_an_update_that_runs_is_shown_with_its_track(shop: Shop) -> None:
     assert running.running_since == pytest.approx(shop.status(-5.0).at)
     shop.catalog.updates.fail(number, at=0.0, error="no")
     assert report(shop, "orders").running_on is None
+
+
+def test_an_update_that_is_a_part_of_a_rebuild_is_shown_as_one_with_how_far_it_is(shop: Shop) -> None:
+    shop.runs("clicks", since=-5.0, track=0)
+    number = shop.runs("orders", since=-5.0, track=1, kind="rebuild")
+    assert (report(shop, "orders").rebuilds, report(shop, "clicks").rebuilds) == (True, False)
+    assert report(shop, "orders").rebuild_story == "rebuild", "at once, or nobody knows yet"
+    shop.catalog.updates.note_progress(number, RebuildProgress(part=3, files_done=6, files=12))
+    assert report(shop, "orders").rebuild_story == "rebuild, part 3, 6 of 12 files done"
+    shown = report(shop, "orders").as_json()
+    assert shown["rebuild_progress"] == {"part": 3, "files_done": 6, "files": 12}
+    assert report(shop, "clicks").as_json()["rebuild_progress"] is None
+    told = explain(shop.project, shop.catalog, "orders", shop.status(0.0).at).sentences
+    assert any("track 1" in sentence and "rebuild, part 3, 6 of 12 files done" in sentence for sentence in told)
+    shop.catalog.updates.fail(number, at=0.0, error="no")
+    assert report(shop, "orders").rebuild_story is None
 
 
 def test_updates_are_counted_and_timed(shop: Shop) -> None:

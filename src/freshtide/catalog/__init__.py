@@ -12,7 +12,7 @@ from freshtide.catalog.leases import Holder, RunLease, RunLock, WarehouseBusyErr
 from freshtide.catalog.outages import OutageLog
 from freshtide.catalog.requests import Request, RequestKind, RequestQueue
 from freshtide.catalog.tables import TableRow, TableStates
-from freshtide.catalog.updates import UpdateEnd, UpdateLog, UpdateRow, UpdateStatus
+from freshtide.catalog.updates import RebuildProgress, UpdateEnd, UpdateLog, UpdateRow, UpdateStatus
 from freshtide.catalog.urls import folder_of, hide_secrets, parse_url, url_within, without_password
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "LatestStreamRow",
     "LatestStreams",
     "OutageLog",
+    "RebuildProgress",
     "Request",
     "RequestKind",
     "RequestQueue",

@@ -151,6 +151,7 @@ updates = Table(
     Column("rows", BigInteger),
     Column("decision", JSON),
     Column("error", _Sentence),
+    Column("progress", JSON(none_as_null=True)),
     Index("updates_by_table", "table_name", "id"),
     # What ended lately is asked for by those who look on, of a week of updates.
     Index("updates_by_end", "status", "finished_at"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -19,6 +19,16 @@ class UpdateStatus(StrEnum):
     DONE = "done"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildProgress:
+    """Which part of a rebuild an update is, and how much the parts before it have done."""
+
+    part: int
+    files_done: int
+    files: int
+    """Of the whole rebuild, by the files that the table has by now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +49,8 @@ class UpdateRow:
     rows: int | None = None
     decision: dict[str, Any] | None = None
     error: str | None = None
+    progress: RebuildProgress | None = None
+    """Of a rebuild in parts."""
 
     @property
     def seconds(self) -> float | None:
@@ -99,12 +111,17 @@ class UpdateLog:
         self._database = database
 
     def start(self, row: UpdateRow) -> int:
-        values = {name: getattr(row, name) for name in UpdateRow.__slots__ if name not in {"id", "table"}}
+        # That it is a part of a rebuild is not known before it is under way.
+        left_out = {"id", "table", "progress"}
+        values = {name: getattr(row, name) for name in UpdateRow.__slots__ if name not in left_out}
         with self._database.writing() as connection:
             result = connection.execute(_START, {"table_name": row.table, **values})
             assert result.inserted_primary_key is not None
         crashpoints.reach("recorded")
         return int(result.inserted_primary_key[0])
+
+    def note_progress(self, update_id: int, progress: RebuildProgress) -> None:
+        self._set(update_id, {"progress": asdict(progress)})
 
     def finish(
         self, update_id: int, *, at: float, freshness: float | None, rows: int, within: Connection | None = None
@@ -161,5 +178,9 @@ class UpdateLog:
 
 
 def _row(values: dict[str, Any]) -> UpdateRow:
-    table = values.pop("table_name")
-    return UpdateRow(table=table, **{**values, "status": UpdateStatus(values["status"])})
+    table, progress = values.pop("table_name"), values.pop("progress")
+    return UpdateRow(
+        table=table,
+        **{**values, "status": UpdateStatus(values["status"])},
+        progress=None if progress is None else RebuildProgress(**progress),
+    )

@@ -191,7 +191,8 @@ def _lag(report: TableReport) -> str:
 
 def _doing(report: TableReport, now: float) -> str:
     if report.running_on is not None and report.running_since is not None:
-        return f"[cyan]track {report.running_on}, {max(0.0, now - report.running_since):.1f}s[/cyan]"
+        story = "" if report.rebuild_story is None else f", {report.rebuild_story}"
+        return f"[cyan]track {report.running_on}, {max(0.0, now - report.running_since):.1f}s{story}[/cyan]"
     if report.interrupted_since is not None and report.status == "active":
         return "[yellow]interrupted[/yellow]"
     if report.status == "failed":

@@ -122,7 +122,8 @@ def _target_story(report: TableReport) -> str:
 def _state(report: TableReport, now: float) -> list[str]:
     if report.running_on is not None and report.running_since is not None:
         since = format_duration(max(0.0, now - report.running_since))
-        return [f"It is being updated on track {report.running_on}, for {since} now."]
+        story = "" if report.rebuild_story is None else f" ({report.rebuild_story})"
+        return [f"It is being updated on track {report.running_on}, for {since} now{story}."]
     if report.status == "failed":
         return [f"It has failed and waits for `freshtide resume {report.name}`: {report.reason}"]
     if report.status == "paused":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from freshtide.catalog import Catalog, LatestStreamRow, UpdateRow
+from freshtide.catalog import Catalog, LatestStreamRow, RebuildProgress, UpdateRow
 from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.cuts import Cuts
 from freshtide.core.graph import TableGraph
@@ -43,6 +43,10 @@ class TableReport:
     """Files that wait to be loaded; for a derived table 1 if its sources have moved on."""
     running_on: int | None
     running_since: float | None
+    rebuilds: bool
+    """Whether the update that runs computes the table anew."""
+    rebuild_progress: RebuildProgress | None
+    """How far that is, where it goes in parts."""
     interrupted_since: float | None
     """When the update was started that a run has left unfinished: it died, and the next one repeats it."""
     updates: int
@@ -75,11 +79,22 @@ class TableReport:
             return None
         return self.lag <= self.target_lag
 
+    @property
+    def rebuild_story(self) -> str | None:
+        """How far the rebuild is that the update which runs is, or is a part of."""
+        if not self.rebuilds:
+            return None
+        progress = self.rebuild_progress
+        if progress is None:
+            return "rebuild"
+        return f"rebuild, part {progress.part}, {progress.files_done} of {progress.files} files done"
+
     def as_json(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in self.__slots__}
         for name in ("freshness", "silent_since", "interrupted_since"):
             shown[name] = None if shown[name] is None else format_instant(shown[name])
-        return {**shown, "within_target": self.within_target}
+        progress = None if self.rebuild_progress is None else asdict(self.rebuild_progress)
+        return {**shown, "rebuild_progress": progress, "within_target": self.within_target}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +211,8 @@ def warehouse_status(
                 pending=pending.get(name, 0) if table.is_base else int(is_behind(table, fresh, safe, cuts)),
                 running_on=_track(running.get(name)),
                 running_since=running[name].started_at if name in running else None,
+                rebuilds=name in running and running[name].kind == "rebuild",
+                rebuild_progress=running[name].progress if name in running else None,
                 interrupted_since=interrupted[name].started_at if name in interrupted else None,
                 updates=row.updates if row else 0,
                 failures=row.failures if row else 0,

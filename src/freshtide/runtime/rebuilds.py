@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from freshtide.catalog import RebuildProgress
 from freshtide.core.errors import FreshtideError
 from freshtide.core.loads import LoadItem, LoadPlan
 from freshtide.storage import DataFile, Prepared, StoredTable, gathered
@@ -158,6 +159,12 @@ class RebuildPart:
     left: int
     """How many files no part before it has taken."""
     is_last: bool
+
+    @property
+    def progress(self) -> RebuildProgress:
+        """For those who look on."""
+        files = len(self.underway.plan.items)
+        return RebuildProgress(part=len(self.underway.written) + 1, files_done=files - self.left, files=files)
 
     def keep(self, prepared: Prepared) -> None:
         """It has been written: it waits for the last one."""

@@ -108,7 +108,7 @@ class UpdateWorker:
             caught_up = self.catch_up(table, booked)
             try:
                 with self._suspects.room(table.name), self._with_an_eye_on_spark(table):
-                    done = self._update(table, command, scans)
+                    done = self._update(table, command, scans, update)
             except (AwaitedTableError, DroppedRebuildError) as error:
                 took = self._clock.steady() - began
                 ended = self._in_vain(command, error, update=update, at=started + took, took=took)
@@ -213,7 +213,7 @@ class UpdateWorker:
             self.waiting_rows.begin_anew(table)
         return found
 
-    def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None) -> _Done:
+    def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None, update: int) -> _Done:
         """Step by step; files that turn out unreadable are put aside and the others go on."""
         progress = self._steps.begin(command, in_parts=scans is None)
         while True:
@@ -223,6 +223,8 @@ class UpdateWorker:
                     return _Done(outcome=None, is_cut=progress.is_cut)
                 begun = self._clock.steady()
                 part = progress.part
+                if part is not None:
+                    self._catalog.updates.note_progress(update, part.progress)
                 if part is not None and not part.is_last:
                     assert isinstance(step, Load), "a rebuild in parts loads files"
                     part.keep(self._executor.prepare(step, track=command.track))
