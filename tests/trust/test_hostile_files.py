@@ -13,6 +13,7 @@ import pytest
 
 from freshtide.catalog import UpdateStatus
 from freshtide.core.arrivals import ArrivalState
+from freshtide.core.pieces import LONGEST_PIECE
 from freshtide.runtime import pieces
 from tests.warehouse.shop import Shop, stamp
 
@@ -64,7 +65,7 @@ def test_packed_rows_go_the_way_of_what_they_unpack_to(shop: Shop) -> None:
 def test_a_backlog_is_loaded_in_pieces_and_a_run_that_ends_early_keeps_those_it_has(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, properties: str
 ) -> None:
-    monkeypatch.setattr(pieces, "_FIRST", 300_000)
+    monkeypatch.setattr(pieces, "FIRST_RATE", 300_000 / LONGEST_PIECE)
     shop.events("a", properties=properties)
     for number in range(12):
         shop.drop_events("a", f"{number:02d}.csv", [(number + 1, f"k{number}", number)])
