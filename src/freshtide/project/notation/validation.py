@@ -22,8 +22,8 @@ Place = Callable[[KeyPath], Origin]
 
 
 LEAST_PRIORITY, MOST_PRIORITY = 1e-6, 1e6
-SHORTEST_PERIOD = 0.01
 """Twelve orders of magnitude between two tables are more than anybody can tell apart, and no sum of them overflows."""
+SHORTEST_PERIOD = 0.01
 _LONGEST_QUOTE = 40
 
 
