@@ -10,6 +10,7 @@ from freshtide.core.sides import GONE, OPEN, sides
 from freshtide.core.tables import Table
 from freshtide.storage.compaction import compact
 from freshtide.storage.latest import LARGEST_FILE
+from freshtide.storage.records import UpdateRecord
 from freshtide.storage.store import Store
 
 # Each update of a latest table writes some of its files anew, and nobody asks for what was superseded.
@@ -41,6 +42,8 @@ class Tidying:
         stored.keep_house(past, at=self._clock())
         if table.is_base:
             self._tidy_beside(table, snapshot.number, past)
+        if snapshot.record is not None:
+            self._tidy_targets(snapshot.record)
 
     def _tidy_beside(self, table: Table, number: int, past: float) -> None:
         """The same for what the last load has put aside, if anything."""
@@ -51,3 +54,12 @@ class Tidying:
                 # What is known of keys is written anew, too. Rejects stay.
                 kept = past if side.endswith((GONE, OPEN)) else self._retention
                 beside.keep_house(kept, at=self._clock())
+
+    def _tidy_targets(self, record: UpdateRecord) -> None:
+        """What else the flow writes that loads the table: each load opens it, which takes as long as its log says."""
+        for name, number in record.targets.items():
+            target = self._store.table(name)
+            # One that is not as far as its table is for those to mend who look for losses.
+            if target.snapshot is not None and target.snapshot.number == number:
+                compact(target, at=self._clock())
+                target.keep_house(self._retention, at=self._clock())
