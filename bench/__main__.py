@@ -63,6 +63,12 @@ def _prediction() -> _Benchmark:
     return run
 
 
+def _predicted_worlds() -> _Benchmark:
+    from bench.predicted_worlds import run
+
+    return run
+
+
 def _simulation() -> _Benchmark:
     from bench.simulation import run
 
@@ -122,6 +128,7 @@ _BENCHMARKS = {
     "flood": _Entry(load=_flood, limit=900),
     "worlds": _Entry(load=_worlds, limit=3_600),
     "prediction": _Entry(load=_prediction, limit=1_200),
+    "predicted-worlds": _Entry(load=_predicted_worlds, limit=7_200),
     "flows": _Entry(load=_flows, limit=3_600),
     "update-queues": _Entry(load=_update_queues, limit=600),
     "update-tables": _Entry(load=_update_tables, limit=1_200),

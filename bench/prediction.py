@@ -5,21 +5,18 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import combinations
 from pathlib import Path
 from statistics import median
 
+from bench.comparing import Compared, compared, median_error, ranking
 from bench.readings import SCHEMA
 from bench.results import Report
 from bench.running import add_feed
 from freshtide import Warehouse
-from freshtide.catalog import Catalog
-from freshtide.core.staleness import StalenessCurve
 from freshtide.demo import Generator, create_demo, feed_live
-from freshtide.planning import WarehouseModel, executions, predict, warehouse_model
+from freshtide.planning import warehouse_model
 from freshtide.spark import SparkSession, start_session
 from freshtide.world import SystemClock
 
@@ -27,8 +24,6 @@ _TABLES, _ROWS, _EVERY = 24, 100, 1.0
 """Of the project with overload: base tables with a file each second, on one track."""
 _PRIORITIES = (1, 2, 4)
 _PER_VIEW = 6
-# Whether two tables that are nearly equally stale are told apart is chance.
-_DISTINCT = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,25 +33,6 @@ class Course:
     warm_up: float
     learning: float
     observed: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """The mean staleness of a table over the time that was predicted."""
-
-    table: str
-    predicted: float
-    knowing: float
-    """What is predicted if it is known what updates are going to take: what is off then is the model's fault."""
-    observed: float
-
-    @property
-    def error(self) -> float:
-        return abs(self.predicted - self.observed) / self.observed
-
-    @property
-    def error_knowing(self) -> float:
-        return abs(self.knowing - self.observed) / self.observed
 
 
 def run(folder: Path, *, quick: bool) -> Report:
@@ -100,17 +76,6 @@ def overload(folder: Path, spark: SparkSession, course: Course) -> list[Compared
         return _compared(warehouse, course, stop, feeding)
 
 
-def ranking(compared: list[Compared]) -> float:
-    """Of the pairs of tables that were not nearly equally stale, the share whose order was predicted."""
-    pairs = [
-        (one, other)
-        for one, other in combinations(compared, 2)
-        if abs(one.observed - other.observed) > _DISTINCT * max(one.observed, other.observed)
-    ]
-    right = sum((a.predicted < b.predicted) == (a.observed < b.observed) for a, b in pairs)
-    return right / len(pairs) if pairs else 1.0
-
-
 def _compared(warehouse: Warehouse, course: Course, stop: threading.Event, feeding: threading.Thread) -> list[Compared]:
     clock, catalog = warehouse.workbench.clock, warehouse.workbench.catalog
     try:
@@ -123,31 +88,7 @@ def _compared(warehouse: Warehouse, course: Course, stop: threading.Event, feedi
     finally:
         stop.set()
         feeding.join()
-    knowing = model.with_executions(executions(catalog, since=since))
-    predicted, known = (_means(warehouse, told, course.observed) for told in (model, knowing))
-    first = {name: since + table.standing.freshness for name, table in model.tables.items() if table.standing.freshness}
-    return [
-        Compared(table=name, predicted=predicted[name], knowing=known[name], observed=curve.mean)
-        for name, curve in _observed(catalog, first, since, until).items()
-    ]
-
-
-def _means(warehouse: Warehouse, model: WarehouseModel, horizon: float) -> dict[str, float]:
-    settings = warehouse.project.settings
-    result = predict(model, settings.policy, tracks=settings.tracks, horizon=horizon).result
-    assert result is not None
-    return {name: curve.mean for name, curve in result.staleness.items()}
-
-
-def _observed(catalog: Catalog, first: Mapping[str, float], since: float, until: float) -> dict[str, StalenessCurve]:
-    curves = {name: StalenessCurve(since=since, freshness=freshness) for name, freshness in first.items()}
-    for update in catalog.updates.done_since(since):
-        ended = update.finished_at
-        if update.table in curves and update.freshness is not None and ended is not None and ended <= until:
-            curves[update.table].refreshed(ended, update.freshness)
-    for curve in curves.values():
-        curve.advance(until)
-    return curves
+    return compared(model, catalog, warehouse.project.settings, since=since, until=until)
 
 
 def _feed(folders: list[Path], stop: threading.Event) -> None:
@@ -174,16 +115,16 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _tell(report: Report, name: str, compared: list[Compared]) -> None:
+def _tell(report: Report, name: str, every: list[Compared]) -> None:
     rows = [
-        (c.table, c.predicted, c.observed, c.error, c.error_knowing) for c in sorted(compared, key=lambda c: c.observed)
+        (c.table, c.predicted, c.observed, c.error, c.error_knowing) for c in sorted(every, key=lambda c: c.observed)
     ]
     columns = ("", "predicted", "observed", "error", "error if costs were known")
     report.table(f"{name}: mean staleness in seconds", columns, rows)
     figures = {
-        "error": median(c.error for c in compared),
-        "ranking": ranking(compared),
-        "error_knowing": median(c.error_knowing for c in compared),
+        "error": median_error(every),
+        "ranking": ranking(every),
+        "error_knowing": median(c.error_knowing for c in every),
     }
     told = (
         "median error (goal: at most 0.1)",

@@ -47,6 +47,8 @@ class Producer:
     rng: Random
     now: Callable[[], float]
     tell: Callable[[str, str], None]
+    straying: float = 0.2
+    """The share of the rows that are stamped long before they come."""
     files: list[Landed] = field(default_factory=list)
     by_path: dict[str, Landed] = field(default_factory=dict)
     _ids: int = 0
@@ -90,7 +92,7 @@ class Producer:
         rows, bad, lines = [], [], []
         for _ in range(rng.randint(1, 4)):
             self._ids += 1
-            back = rng.uniform(0.0, 3.0 * LATENESS) if rng.random() < 0.2 else rng.uniform(0.0, 5.0)
+            back = rng.uniform(0.0, 3.0 * LATENESS) if rng.random() < self.straying else rng.uniform(0.0, 5.0)
             row = Row(self._ids, now - int(back * 1_000_000), rng.choice(_KEYS), rng.randint(-20, 100))
             if rng.random() < 0.15:
                 bad.append(f"{row.id},never,{row.k},{row.v}")

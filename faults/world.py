@@ -27,13 +27,14 @@ _MACHINES = 2
 class World:
     """All that there is."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, call: float = _CALL) -> None:
+        """`call` is how long one of the disk takes."""
         self.seed = seed
         self.rng = Random(seed)
         self.turns = Turns(Random(self.rng.random()))
         self.history = History(lambda: self.turns.steady)
         self.disk = SimulatedDisk(
-            lambda: self.turns.now, spend=partial(self.turns.spend, _CALL), tell=self._done_to_disk
+            lambda: self.turns.now, spend=partial(self.turns.spend, call), tell=self._done_to_disk
         )
         self.producer = Producer(Random(self.rng.random()), lambda: self.turns.now, self.history.note)
         self.oracle = Oracle(self.producer, self.disk.another_process())

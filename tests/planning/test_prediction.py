@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from dataclasses import replace
 
 import pytest
@@ -69,8 +71,75 @@ def test_irregular_arrivals_stay_irregular(shop: Shop) -> None:
         stamp += MINUTE if number % 2 else 3 * MINUTE
         shop.arrives("orders", f"{number}.csv", stamp, at=stamp + number % 3)
     pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=0.1)
-    assert set(pattern.gaps) == {MINUTE, 3 * MINUTE}
-    assert set(pattern.delays) == {0.0, 1.0, 2.0}
+    files = list(itertools.islice(pattern.files(since=NOON + stamp, length=2 * HOUR), 30))
+    distances = [after - before for (_, before), (_, after) in itertools.pairwise([(0.0, 0.0), *files])]
+    assert distances == pytest.approx([MINUTE, 3 * MINUTE] * 15)
+    assert [moment - stamp for moment, stamp in files] == pytest.approx([1.0, 2.0, 0.0] * 10, abs=1e-6)
+
+
+def test_rare_long_waits_and_old_stamps_come_again_as_often_as_they_came(shop: Shop) -> None:
+    """What comes by chance is now and then silent for long, and now and then brings a file that is old."""
+    chance, at = random.Random(5), 0.0
+    came = []
+    for number in range(300):
+        at += chance.expovariate(1.0 / MINUTE)
+        age = chance.uniform(0.0, HOUR) if chance.random() < 0.2 else chance.uniform(0.0, 5.0)
+        came.append((at, at - age))
+        shop.arrives("orders", f"{number}.csv", at - age, at=at)
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=1.0)
+    expected = list(pattern.files(since=NOON + at, length=at - came[0][0]))
+    again = [(moment + at, stamp + at) for moment, stamp in expected]
+    # The first one came after nobody knows what.
+    assert [moment - before for before, moment in itertools.pairwise([at, *(moment for moment, _ in again)])] == (
+        pytest.approx([moment - before for (before, _), (moment, _) in itertools.pairwise(came)])
+    )
+    ages = [moment - stamp for moment, stamp in came[1:]]
+    assert [moment - stamp for moment, stamp in again] == pytest.approx(ages, abs=1e-6)
+
+
+def test_a_night_without_a_run_is_no_habit_of_an_irregular_feed(shop: Shop) -> None:
+    chance, at, number = random.Random(6), 0.0, 0
+    for day in range(3):
+        for _ in range(60):
+            at, number = at + chance.expovariate(1.0 / MINUTE), number + 1
+            shop.arrives("orders", f"{number}.csv", at - 2.0, at=at)
+        if day < 2:
+            morning = at + 10 * HOUR
+            while at < morning - MINUTE:
+                at, number = at + chance.expovariate(1.0 / MINUTE), number + 1
+                shop.arrives("orders", f"{number}.csv", min(at, morning) - 2.0, at=morning)
+            at = morning
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=1.0)
+    assert pattern.period == pytest.approx(MINUTE, rel=0.2)
+    assert max(pattern.gaps) < 10 * MINUTE
+    assert pattern.delays == pytest.approx([2.0] * len(pattern.delays), abs=1e-6)
+
+
+def test_a_feed_that_leaves_out_every_fourth_file_will_do_so_again(shop: Shop) -> None:
+    for number in range(40):
+        if number % 4:
+            shop.arrives("orders", f"{number}.csv", number * MINUTE, at=number * MINUTE + 2.0)
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=1.0)
+    assert pattern.period == pytest.approx(4 / 3 * MINUTE, rel=0.03)
+    assert max(pattern.gaps) == pytest.approx(2 * MINUTE)
+
+
+def test_a_single_outage_of_a_steady_feed_is_none_of_its_habits(shop: Shop) -> None:
+    for number in range(40):
+        if not 10 <= number < 25:
+            shop.arrives("orders", f"{number}.csv", number * MINUTE, at=number * MINUTE + 2.0)
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=1.0)
+    assert list(pattern.gaps) == pytest.approx([MINUTE])
+
+
+def test_files_that_are_on_their_way_come_before_those_that_are_stamped_later(shop: Shop) -> None:
+    """An hour old when they come, each ten minutes: there are always six on their way."""
+    delivers(shop, "orders", 10 * MINUTE, HOUR, files=20)
+    pattern = arrival_pattern(shop.project.feeds["orders_feed"], shop.catalog, poll=1.0)
+    now = -10 * MINUTE + HOUR
+    moments, stamps = zip(*pattern.files(since=NOON + now, length=HOUR), strict=True)
+    assert moments[:6] == pytest.approx([number * 10 * MINUTE for number in range(1, 7)])
+    assert stamps[:6] == pytest.approx([number * 10 * MINUTE - HOUR for number in range(1, 7)])
 
 
 def test_nothing_is_fresher_than_now_where_the_clock_of_a_feed_is_ahead(shop: Shop) -> None:
