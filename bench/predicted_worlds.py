@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -22,9 +23,10 @@ _EVERY = 5.0
 """A file about every five seconds for each of the feeds, one after the other by chance."""
 _PARTS = 3
 """Of an update, each of which takes its time."""
-_QUICK = 0.001
-"""Seconds of a call of the disk. A folder that all files stay in is looked through again and again: with the slow disk
-of other worlds that takes a larger part of the time from hour to hour, which no real one does."""
+_CALL, _KEPT = 0.001, 300.0
+"""Seconds that a call of the disk takes, and after which landed files are removed. A folder that all stay in is looked
+through again and again, and feeds are looked at the more seldom the longer that takes: files would be found later and
+later, as on a real disk with many thousands of them."""
 
 Comparison = Mapping[float, list[Compared]]
 """By the length of a course."""
@@ -63,7 +65,7 @@ def run(folder: Path, *, quick: bool) -> Report:  # noqa: ARG001 - nothing is ke
 
 def observed(load: float, straying: bool, seed: int, courses: Sequence[float]) -> Comparison:
     """One world, in which predictions are made at some moments, each for as long as had passed then."""
-    world = World(seed, call=_QUICK)
+    world = World(seed, call=_CALL)
     world.temper.slowness = load * project().settings.tracks * _EVERY / (len([*BASES, *VIEWS]) * _PARTS)
     if not straying:
         world.producer.straying = 0.0
@@ -85,16 +87,21 @@ def observed(load: float, straying: bool, seed: int, courses: Sequence[float]) -
 
 
 class _Landing:
-    """Lands files at their moments, whatever else takes time."""
+    """Lands files at their moments, whatever else takes time, and removes them long after they have been loaded."""
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._disk = world.disk.another_process()
         self._due = world.turns.steady
+        self._kept: deque[tuple[float, str]] = deque()
 
     def go_on_to(self, moment: float) -> None:
-        world = self._world
+        world, producer = self._world, self._world.producer
         while self._due < moment:
             world.go_on(max(0.0, self._due - world.turns.steady))
-            world.producer.land(world.disk.another_process(), world.rng.choice(tuple(FEEDS)))
+            producer.land(self._disk, world.rng.choice(tuple(FEEDS)))
+            self._kept.append((self._due + _KEPT, producer.files[-1].path))
+            while self._kept[0][0] <= self._due:
+                self._disk.remove(self._kept.popleft()[1])
             self._due += _EVERY / len(FEEDS)
         world.go_on(max(0.0, moment - world.turns.steady))
