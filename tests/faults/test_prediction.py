@@ -22,6 +22,6 @@ def test_the_staleness_of_the_real_runtime_is_predicted(straying: bool) -> None:
     for length in COURSES:
         every = [each for world in worlds for each in world[length]]
         assert len(every) == len(worlds) * len([*BASES, *VIEWS])
-        assert median_error(every) <= 0.1, (length, every)
+        assert median_error(every) <= 0.08, (length, every)
         assert abs(median(each.deviation for each in every)) <= 0.05, "too fresh or too stale by more than chance"
         assert fmean(ranking(world[length]) for world in worlds) >= 0.85, (length, every)
