@@ -6,10 +6,12 @@ import argparse
 import sys
 import time
 from contextlib import nullcontext
+from typing import get_args
 
 from faults.campaign import play
 from faults.guards import GUARDS, without
 from faults.seeds import Batch, run_all
+from faults.trouble import Lean
 from faults.world import World
 
 _TOLD_EVERY = 100
@@ -26,19 +28,21 @@ def main() -> int:
     options.add_argument("--jobs", type=int, default=1, help="how many processes run them")
     options.add_argument("--history", action="store_true", help="print what happens in each run, in virtual time")
     options.add_argument("--without", choices=GUARDS, help="take out a guard, and end when that is found")
+    options.add_argument("--lean", choices=get_args(Lean), help="what the runs are to have much of")
     options.add_argument("--verbose", action="store_true", help="print what the warehouse logs")
     given = options.parse_args()
     given.seeds = given.seeds or (1 if given.history else 100)
     seeds = range(given.first, given.first + given.seeds)
     if given.history:
-        return _tell(seeds, given.without)
+        return _tell(seeds, given.without, given.lean)
     begun, done = time.perf_counter(), []
     told, every = 0, max(_TOLD_EVERY, given.seeds // _TOLD_AT_MOST)
-    for batch in run_all(seeds, jobs=given.jobs, verbose=given.verbose, without=given.without):
+    for batch in run_all(seeds, jobs=given.jobs, verbose=given.verbose, without=given.without, lean=given.lean):
         done.append(batch)
         for failure in batch.failures:
             print(failure.told)
-            print(f"Seed {failure.seed} went wrong; `python -m faults --first {failure.seed} --history` tells how.")
+            again = f"--first {failure.seed}" + (f" --lean '{given.lean}'" if given.lean else "")
+            print(f"Seed {failure.seed} went wrong; `python -m faults {again} --history` tells how.")
         if given.without and batch.failures:
             break
         runs = sum(batch.runs for batch in done)
@@ -49,14 +53,14 @@ def main() -> int:
     return 1 if bool(_wrong(done)) is not bool(given.without) else 0
 
 
-def _tell(seeds: range, guard: str | None) -> int:
+def _tell(seeds: range, guard: str | None, lean: Lean | None) -> int:
     """The history of each run, and what is wrong in the end."""
     wrong = 0
     for seed in seeds:
         world = World(seed)
         try:
             with without(guard) if guard else nullcontext():
-                play(world)
+                play(world, lean)
         except Exception as error:
             wrong += 1
             world.history.note("WRONG", f"seed {seed}: {error}")

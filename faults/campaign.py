@@ -10,6 +10,7 @@ from random import Random
 from faults.books import Books
 from faults.followed import WrongError
 from faults.lives import Life, open_tables
+from faults.pieces import SmallPieces
 from faults.tables import BASES, FEEDS, VIEWS, project
 from faults.trouble import Lean, Mix, clock_step, drawn, put_into, set_temper
 from faults.turns import Process
@@ -82,6 +83,8 @@ class Play:
             world.step_clock(clock_step(rng))
         if rng.random() < _SEEN_TO:
             self._see_to_it(rng.choice(world.lives).books)
+        if mix.backfills and rng.random() < mix.backfills:
+            self._ask_for_a_backfill(rng.choice(world.lives).books)
         name = rng.choice(tuple(BASES))
         if len(world.oracle.missing(name)) < mix.waiting:
             world.producer.land(world.disk.another_process(), BASES[name].feed)
@@ -146,6 +149,10 @@ class Play:
             # A table that has loaded one content, and is asked for another, cannot be computed anew.
             known = catalog.arrivals.by_paths(file.feed, [file.position])[file.position]
             self.world.producer.put_back(self.world.disk.another_process(), known.position, known.digest)
+
+    def _ask_for_a_backfill(self, books: Books) -> None:
+        table = self.rng.choice((*BASES, *VIEWS))
+        books.catalog(Process("a user")).requests.add(RequestKind.BACKFILL, table, at=self.world.turns.now)
 
     def _put_back(self, table: str, catalog: Catalog) -> None:
         """A table cannot be computed anew where files have other content than it was computed from."""
@@ -213,6 +220,8 @@ def play(world: World, lean: Lean | None = None) -> Story:
     rng = Random(world.rng.random())
     set_temper(world, rng)
     going_on = Play(world, drawn(rng, lean), rng)
+    if going_on.mix.backfills:
+        world.pieces = SmallPieces
     try:
         while going_on.is_wanted:
             going_on.step()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,7 +14,7 @@ from freshtide.core.cuts import Cuts
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
 from freshtide.core.maintenance import MODES
-from freshtide.core.steps import Refresh
+from freshtide.core.steps import Refresh, Span
 from freshtide.core.tables import Maintenance, Table
 from freshtide.storage import (
     BEGINNING,
@@ -65,11 +66,14 @@ class Refreshing:
         self._work()
         rows = [row for row in rows_of(self._store.disk, source) if row.ts <= cut]
         self._work()
-        revised_from, since = self._since(table, current, step.rebuild, view.source)
+        anew = step.rebuild or step.span is not None
+        revised_from, since = self._since(table, current, anew, view.source)
         whole = view.query(rows)
         schema = _SCHEMAS[table.name]
         remove: tuple[DataFile, ...] = ()
-        if since is None:
+        if step.span is not None:
+            new = self._spanned(whole, schema, table, step.span, cut)
+        elif since is None:
             new = whole
         else:
             assert current is not None, "only what is there can be added to"
@@ -99,15 +103,26 @@ class Refreshing:
         )
         return Prepared(own=(stored, change))
 
-    def _since(
-        self, table: Table, current: Snapshot | None, rebuild: bool, source: str
-    ) -> tuple[int | None, int | None]:
+    def _spanned(
+        self, whole: list[tuple[Any, ...]], schema: pa.Schema, table: Table, span: Span, cut: int
+    ) -> list[tuple[Any, ...]]:
+        """What a part of a rebuild computes: what becomes final in it, and all that is left in the last one."""
+        place = schema.get_field_index(table.time_column or "")
+        begins = None if span.after is None else self._cuts.closed_before(table.name, span.after)
+        ends = None if span.is_last else self._cuts.closed_before(table.name, cut)
+        return [
+            values
+            for values in whole
+            if (begins is None or values[place] >= begins) and (ends is None or values[place] < ends)
+        ]
+
+    def _since(self, table: Table, current: Snapshot | None, anew: bool, source: str) -> tuple[int | None, int | None]:
         """From where on the view's content is revised, and from where on it is written; None: all of it."""
         if current is None or current.freshness is None or current.record is None:
             return None, None
         seen = current.record.sources.get(source, 0)
         revised = self._store.table(source).revised_since(seen)
-        if rebuild or MODES[table.maintain].is_written_whole or (revised is not None and revised <= current.freshness):
+        if anew or MODES[table.maintain].is_written_whole or (revised is not None and revised <= current.freshness):
             return BEGINNING, None
         if table.maintain is Maintenance.PARTITIONS:
             return None, self._cuts.closed_before(table.name, current.freshness)

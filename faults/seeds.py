@@ -9,9 +9,11 @@ import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from faults.campaign import Story, run
 from faults.guards import GUARDS
+from faults.trouble import Lean
 
 # Few enough that progress is seen, and enough that handing them out takes no time.
 _AT_ONCE = 20
@@ -39,17 +41,20 @@ class Batch:
         return len(self.stories) + len(self.failures)
 
 
-def run_all(seeds: range, *, jobs: int, verbose: bool = False, without: str | None = None) -> Iterator[Batch]:
+def run_all(
+    seeds: range, *, jobs: int, verbose: bool = False, without: str | None = None, lean: Lean | None = None
+) -> Iterator[Batch]:
     """Run the seeds, some at once, in so many processes, `without` a guard; what is done first comes first."""
+    run_some = partial(_run_some, lean=lean)
     portions = [seeds[start : start + _AT_ONCE] for start in range(0, len(seeds), _AT_ONCE)]
     if jobs == 1:
         _prepare(verbose, without)
-        yield from map(_run_some, portions)
+        yield from map(run_some, portions)
         return
     # Forked where others have threads or open databases, a process might wait for them for ever.
     processes = multiprocessing.get_context("spawn")
     with processes.Pool(jobs, initializer=_prepare, initargs=(verbose, without)) as pool:
-        yield from pool.imap_unordered(_run_some, portions)
+        yield from pool.imap_unordered(run_some, portions)
 
 
 def _prepare(verbose: bool, without: str | None) -> None:
@@ -62,13 +67,13 @@ def _prepare(verbose: bool, without: str | None) -> None:
     gc.disable()
 
 
-def _run_some(seeds: range) -> Batch:
+def _run_some(seeds: range, *, lean: Lean | None) -> Batch:
     stories: list[Story] = []
     failures: list[Failure] = []
     begun = time.process_time()
     for seed in seeds:
         try:
-            stories.append(run(seed))
+            stories.append(run(seed, lean))
         except Exception:
             failures.append(Failure(seed=seed, told=traceback.format_exc()))
     gc.collect()  # A world is full of circles, and all of it is over at once.

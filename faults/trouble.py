@@ -28,7 +28,7 @@ _TAKEN_OVER = (15.0, 22.0)
 
 Rivals = Literal["none", "same machine", "other machine", "own catalog"]
 _MORE_LIVES: Mapping[Rivals, int] = {"none": 0, "same machine": 1, "other machine": 1, "own catalog": 3}
-Lean = Literal["deaths", "power cuts", "rivals", "replaced"]
+Lean = Literal["deaths", "power cuts", "rivals", "replaced", "backfills"]
 """What a run is to have much of."""
 
 
@@ -56,6 +56,8 @@ class Mix:
     """The share of files with which the clock is set."""
     replaced: float
     """The share of files that are replaced by others."""
+    backfills: float = 0.0
+    """The share of files with which a user asks for a backfill of some table. Then everything goes in small pieces."""
 
 
 def drawn(rng: Random, lean: Lean | None = None) -> Mix:
@@ -87,6 +89,8 @@ def drawn(rng: Random, lean: Lean | None = None) -> Mix:
             return replace(mix, lives=6, rivals="own catalog", sleeps=1.0, deaths=0.0, longest_life=200.0)
         case "replaced":
             return replace(mix, replaced=0.5)
+        case "backfills":
+            return replace(mix, files=mix.files + 20, lives=rng.randint(2, 4), backfills=0.2)
         case None:
             return mix
 

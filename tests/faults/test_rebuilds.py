@@ -5,117 +5,44 @@ The oracle looks at every commit: the files that a base table names have each ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 import pytest
 from faults.campaign import Play
-from faults.lives import Life, open_tables
+from faults.pieces import SmallPieces
 from faults.tables import BASES, FEEDS, VIEWS, project
 from faults.trouble import drawn, set_temper
-from faults.turns import Process
 from faults.world import World
 
-from freshtide.catalog import Catalog, RebuildProgress, RequestKind
-from freshtide.core.arrivals import Arrival, ArrivalState
+from freshtide.catalog import RebuildProgress, RequestKind
+from freshtide.core.arrivals import ArrivalState
 from freshtide.core.loads import in_order
-from freshtide.core.pieces import LONGEST_PIECE
 from freshtide.runs import Places, replay_trace
-from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.rebuilds import DroppedRebuildError, Rebuilds
-from freshtide.storage import UpdateKind, UpdateRecord
+from freshtide.storage import UpdateKind
 from tests.examples import slow_except
-
-_PATIENCE = 600.0
-
-
-class FewFiles(PieceSizes):
-    """Updates that take three files at most, however quickly they did so."""
-
-    def fitting(self, table: str, files: Sequence[Arrival], *, aim: float = LONGEST_PIECE) -> int:
-        return min(3, super().fitting(table, files, aim=aim))
-
-
-def user_of(life: Life) -> Catalog:
-    return life.books.catalog(Process("a user"))
-
-
-def land(world: World, *feeds: str) -> None:
-    for feed in feeds:
-        world.producer.land(world.disk.another_process(), feed)
-
-
-def begun(seed: int, files: int = 12) -> tuple[World, Life]:
-    """A world in which so many files of each feed are loaded."""
-    world = World(seed)
-    world.pieces = FewFiles
-    land(world, *(files * list(FEEDS)))
-    life = world.begin_life()
-    finish(world, life)
-    return world, life
-
-
-def finish(world: World, life: Life) -> None:
-    since = world.turns.steady
-    while (waits_for := world.oracle.waits_for(life.books.loads())) is not None:
-        assert world.turns.steady - since < _PATIENCE, waits_for
-        assert life.is_alive, life.fault
-        world.go_on(1.0)
-
-
-def backfill(world: World, life: Life, table: str) -> int:
-    return user_of(life).requests.add(RequestKind.BACKFILL, table, at=world.turns.now)
-
-
-def answered(world: World, life: Life, number: int) -> str:
-    since = world.turns.steady
-    while not (request := user_of(life).requests.get(number)) or not request.done:
-        assert world.turns.steady - since < _PATIENCE, "nobody answers"
-        assert life.is_alive, life.fault
-        world.go_on(1.0)
-    assert request.succeeded, request.message
-    return request.message or ""
-
-
-def cancel(world: World, life: Life, table: str) -> int:
-    return user_of(life).requests.add(RequestKind.CANCEL, table, at=world.turns.now)
-
-
-def refused(world: World, life: Life, number: int) -> str:
-    """What is said to a request that could not be done."""
-    since = world.turns.steady
-    while not (request := user_of(life).requests.get(number)) or not request.done:
-        assert world.turns.steady - since < _PATIENCE, "nobody answers"
-        assert life.is_alive, life.fault
-        world.go_on(1.0)
-    assert not request.succeeded
-    return request.message or ""
-
-
-def written_parts(world: World, table: str) -> list[str]:
-    """Files of a table that no log names."""
-    folder, disk = Places(project()).tables / table, world.disk.another_process()
-    named = set(world.oracle.table(table).files)
-    return [name for name in disk.names(folder) if name.endswith(".parquet") and name not in named]
-
-
-def loads(world: World, table: str) -> int:
-    """How many loads of a table were begun, parts of rebuilds among them."""
-    return sum("begins" in line and line.endswith(f"load of {table}") for line in world.history.lines())
-
-
-def records(world: World, table: str) -> list[UpdateRecord]:
-    tables = open_tables(world.disk.another_process(), lambda: 0.0)
-    return [record for _, record in tables.table(table).records()]
+from tests.faults.rebuilding import (
+    answered,
+    backfill,
+    begun,
+    begun_steps,
+    cancel,
+    finish,
+    land,
+    records,
+    refused,
+    user_of,
+    written_parts,
+)
 
 
 @pytest.mark.parametrize("table", ["a", "b"])
 def test_a_rebuild_goes_in_parts_and_lands_in_one_commit(table: str) -> None:
     world, life = begun(1)
-    before, rows = loads(world, table), world.oracle.table(table).rows.copy()
+    before, rows = begun_steps(world, f"load of {table}"), world.oracle.table(table).rows.copy()
     message = answered(world, life, backfill(world, life, table))
     assert message.startswith(f"'{table}' has been rebuilt")
-    assert loads(world, table) - before == 4, "twelve files, three at a time"
+    assert begun_steps(world, f"load of {table}") - before == 4, "twelve files, three at a time"
     rebuilt = records(world, table)[-1]
     assert rebuilt.kind is UpdateKind.REBUILD
     assert len(rebuilt.arrivals) == 12
@@ -130,9 +57,9 @@ def test_a_rebuild_goes_in_parts_and_lands_in_one_commit(table: str) -> None:
 
 def test_a_table_that_a_flow_loads_is_rebuilt_at_once() -> None:
     world, life = begun(2)
-    before = loads(world, "c")
+    before = begun_steps(world, "load of c")
     answered(world, life, backfill(world, life, "c"))
-    assert loads(world, "c") - before == 1
+    assert begun_steps(world, "load of c") - before == 1
     finish(world, life)
 
 
@@ -143,7 +70,7 @@ def test_who_looks_on_sees_which_part_of_a_rebuild_runs_and_how_many_files_are_d
     while not (request := user_of(life).requests.get(number)) or not request.done:
         seen += [update.progress for update in user_of(life).updates.running() if update.progress not in (None, *seen)]
         world.go_on(0.02)
-    assert seen == [RebuildProgress(part=part, files_done=3 * (part - 1), files=12) for part in range(1, 5)]
+    assert seen == [RebuildProgress(part=part, done=3 * (part - 1), whole=12, unit="files") for part in range(1, 5)]
     finish(world, life)
 
 
@@ -164,15 +91,15 @@ def test_files_that_land_meanwhile_are_loaded_between_the_parts_and_are_in_the_r
 def test_content_that_is_accepted_in_the_midst_is_what_the_rebuild_has() -> None:
     world, life = begun(4)
     world.temper.slowness = 5.0
-    number, before = backfill(world, life, "a"), loads(world, "a")
-    while loads(world, "a") < before + 2:
+    number, before = backfill(world, life, "a"), begun_steps(world, "load of a")
+    while begun_steps(world, "load of a") < before + 2:
         world.go_on(0.5)
     file = world.producer.by_path[in_order(user_of(life).arrivals.loaded("a"))[0].position]
     old = file.now
     world.producer._put(world.disk.another_process(), file)
     while not user_of(life).arrivals.in_state(ArrivalState.REFUSED):
         world.go_on(1.0)
-    assert loads(world, "a") < before + 4, "it is in a part that has been written"
+    assert begun_steps(world, "load of a") < before + 4, "it is in a part that has been written"
     accepted = user_of(life).requests.add(RequestKind.ACCEPT, file.path, at=world.turns.now)
     answered(world, life, accepted)
     answered(world, life, number)
@@ -185,8 +112,8 @@ def test_content_that_is_accepted_in_the_midst_is_what_the_rebuild_has() -> None
 def test_who_dies_in_the_midst_of_a_rebuild_leaves_the_table_as_it_was_and_the_next_begins_anew(power: bool) -> None:
     world, life = begun(5)
     number = backfill(world, life, "b")
-    before, at = loads(world, "b"), world.oracle.table("b").number
-    while loads(world, "b") < before + 3:
+    before, at = begun_steps(world, "load of b"), world.oracle.table("b").number
+    while begun_steps(world, "load of b") < before + 3:
         world.go_on(0.1)
     if power:
         world.cut_power()
@@ -196,22 +123,22 @@ def test_who_dies_in_the_midst_of_a_rebuild_leaves_the_table_as_it_was_and_the_n
     assert world.oracle.table("b").number == at
     successor = world.begin_life()
     answered(world, successor, number)
-    assert loads(world, "b") >= before + 3 + 4
+    assert begun_steps(world, "load of b") >= before + 3 + 4
     finish(world, successor)
 
 
 def test_what_was_swept_away_of_a_rebuild_is_computed_again() -> None:
     world, life = begun(6)
     number = backfill(world, life, "a")
-    before = loads(world, "a")
-    while loads(world, "a") < before + 3:
+    before = begun_steps(world, "load of a")
+    while begun_steps(world, "load of a") < before + 3:
         world.go_on(0.1)
     written = written_parts(world, "a")
     assert written
     for name in written:
         world.disk.another_process().remove(Places(project()).tables / "a" / name)
     answered(world, life, number)
-    assert loads(world, "a") - before > 4
+    assert begun_steps(world, "load of a") - before > 4
     finish(world, life)
 
 
@@ -229,8 +156,8 @@ def test_what_one_rebuild_has_committed_no_other_commits_again() -> None:
 @pytest.mark.parametrize("changes", [False, True])
 def test_a_wish_is_given_up_for_a_file_that_goes_or_changes_in_the_midst_and_the_table_goes_on(changes: bool) -> None:
     world, life = begun(8)
-    number, before = backfill(world, life, "a"), loads(world, "a")
-    while loads(world, "a") < before + 2:
+    number, before = backfill(world, life, "a"), begun_steps(world, "load of a")
+    while begun_steps(world, "load of a") < before + 2:
         world.go_on(0.1)
     file = world.producer.by_path[in_order(user_of(life).arrivals.loaded("a"))[-1].position]
     if changes:
@@ -244,7 +171,7 @@ def test_a_wish_is_given_up_for_a_file_that_goes_or_changes_in_the_midst_and_the
     assert not written_parts(world, "a"), "what was written is thrown away"
     assert user_of(life).tables.get("a").status == "active"
     assert UpdateKind.REBUILD not in {record.kind for record in records(world, "a")}
-    begun_loads, files = loads(world, "a"), len(world.oracle.table("a").arrivals)
+    begun_loads, files = begun_steps(world, "load of a"), len(world.oracle.table("a").arrivals)
     land(world, "in_order")
     world.go_on(30.0)
     assert len(world.oracle.table("a").arrivals) == files + 1
@@ -252,14 +179,14 @@ def test_a_wish_is_given_up_for_a_file_that_goes_or_changes_in_the_midst_and_the
     world.lives = []
     successor = world.begin_life()
     world.go_on(30.0)
-    assert loads(world, "a") == begun_loads + 1, "nobody takes it up again"
+    assert begun_steps(world, "load of a") == begun_loads + 1, "nobody takes it up again"
     assert successor.is_alive
 
 
 def test_a_backfill_that_is_cancelled_leaves_the_table_as_it_was_and_its_parts_are_gone() -> None:
     world, life = begun(9)
-    number, before, at = backfill(world, life, "a"), loads(world, "a"), world.oracle.table("a").number
-    while loads(world, "a") < before + 3:
+    number, before, at = backfill(world, life, "a"), begun_steps(world, "load of a"), world.oracle.table("a").number
+    while begun_steps(world, "load of a") < before + 3:
         world.go_on(0.1)
     assert written_parts(world, "a")
     told = answered(world, life, cancel(world, life, "a"))
@@ -267,7 +194,7 @@ def test_a_backfill_that_is_cancelled_leaves_the_table_as_it_was_and_its_parts_a
     assert refused(world, life, number) == told
     world.go_on(30.0)
     assert world.oracle.table("a").number == at
-    assert loads(world, "a") <= before + 4, "no other part is begun"
+    assert begun_steps(world, "load of a") <= before + 4, "no other part is begun"
     assert not written_parts(world, "a")
     land(world, "in_order")
     finish(world, life)
@@ -279,8 +206,8 @@ def test_a_backfill_that_is_cancelled_leaves_the_table_as_it_was_and_its_parts_a
 
 def test_a_backfill_can_be_cancelled_while_its_last_part_is_computed() -> None:
     world, life = begun(13)
-    number, before, at = backfill(world, life, "a"), loads(world, "a"), world.oracle.table("a").number
-    while loads(world, "a") < before + 4:
+    number, before, at = backfill(world, life, "a"), begun_steps(world, "load of a"), world.oracle.table("a").number
+    while begun_steps(world, "load of a") < before + 4:
         world.go_on(0.02)
     world.temper.slowness = 5.0
     assert len(written_parts(world, "a")) == 3, "all but the last are there"
@@ -332,8 +259,8 @@ def test_cancelling_a_backfill_that_nobody_asked_for_says_so() -> None:
 def test_a_backfill_that_accepted_content_needs_as_well_goes_on_when_it_is_cancelled() -> None:
     world, life = begun(11)
     world.temper.slowness = 5.0
-    number, before = backfill(world, life, "a"), loads(world, "a")
-    while loads(world, "a") < before + 2:
+    number, before = backfill(world, life, "a"), begun_steps(world, "load of a")
+    while begun_steps(world, "load of a") < before + 2:
         world.go_on(0.5)
     file = world.producer.by_path[in_order(user_of(life).arrivals.loaded("a"))[0].position]
     world.producer._put(world.disk.another_process(), file)
@@ -367,7 +294,7 @@ def test_nothing_is_loaded_between_the_parts_of_a_rebuild_that_loads_have_to_wai
 @pytest.mark.parametrize("seed", slow_except(range(12), 0, 1, 2, 3))
 def test_whatever_happens_in_the_midst_of_rebuilds_nothing_is_lost_and_nothing_is_there_twice(seed: int) -> None:
     world = World(seed)
-    world.pieces = FewFiles
+    world.pieces = SmallPieces
     rng = Random(world.rng.random())
     set_temper(world, rng)
     going_on = Play(world, drawn(rng, None), rng)

@@ -97,10 +97,10 @@ def test_an_update_that_is_a_part_of_a_rebuild_is_shown_as_one_with_how_far_it_i
     number = shop.runs("orders", since=-5.0, track=1, kind="rebuild")
     assert (report(shop, "orders").rebuilds, report(shop, "clicks").rebuilds) == (True, False)
     assert report(shop, "orders").rebuild_story == "rebuild", "at once, or nobody knows yet"
-    shop.catalog.updates.note_progress(number, RebuildProgress(part=3, files_done=6, files=12))
+    shop.catalog.updates.note_progress(number, RebuildProgress(part=3, done=6, whole=12, unit="files"))
     assert report(shop, "orders").rebuild_story == "rebuild, part 3, 6 of 12 files done"
     shown = report(shop, "orders").as_json()
-    assert shown["rebuild_progress"] == {"part": 3, "files_done": 6, "files": 12}
+    assert shown["rebuild_progress"] == {"part": 3, "done": 6, "whole": 12, "unit": "files"}
     assert report(shop, "clicks").as_json()["rebuild_progress"] is None
     told = explain(shop.project, shop.catalog, "orders", shop.status(0.0).at).sentences
     assert any("track 1" in sentence and "rebuild, part 3, 6 of 12 files done" in sentence for sentence in told)

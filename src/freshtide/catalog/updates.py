@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, Float, Integer, bindparam, case, func, insert, select, update
 
@@ -26,9 +26,10 @@ class RebuildProgress:
     """Which part of a rebuild an update is, and how much the parts before it have done."""
 
     part: int
-    files_done: int
-    files: int
-    """Of the whole rebuild, by the files that the table has by now."""
+    done: int
+    whole: int
+    """Of the whole rebuild, by what the table, or the sources of the view, have by now."""
+    unit: Literal["files", "bytes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,10 +53,22 @@ class Cuts:
 
     def reach(self, name: str, cut: int) -> int | None:
         """The freshness that an update to `cut` gives; None where no bucket has closed by then."""
-        if not self.tables[name].emits_closed_buckets:
-            return cut
-        closed = self.closed_before(name, cut)
-        return None if closed is None else self._first_cut_closing(name, closed)
+        return self._closing(name, cut) if self.tables[name].emits_closed_buckets else cut
+
+    def span_end(self, name: str, cut: int) -> int | None:
+        """Where a view that is computed span by span can be cut, at or before a cut: between buckets, if it has any.
+
+        None: no bucket has closed by then.
+        """
+        return self._closing(name, cut) if MODES[self.tables[name].maintain].has_open_buckets else cut
+
+    def goes_by_spans(self, name: str) -> bool:
+        """Whether a view can be computed for one span of time after another, each by itself."""
+        table = self.tables[name]
+        mode = MODES[table.maintain]
+        if mode.only_appends:
+            return all(self.appends_only(source) for source in table.sources)
+        return mode.has_open_buckets and table.time_column is not None and self.closed_before(name, 0) is not None
 
     def move_alike(self, first: str, second: str) -> bool:
         """Whether two tables of the same sources reach the same freshness at every cut."""
@@ -100,6 +112,11 @@ class Cuts:
         """Whether a row depends only on source rows within the lookback of its own bucket."""
         table = self.tables[name]
         return MODES[table.maintain].is_bounded(table)
+
+    def _closing(self, name: str, cut: int) -> int | None:
+        """The smallest cut at which all rows are final that are so at this one."""
+        closed = self.closed_before(name, cut)
+        return None if closed is None else self._first_cut_closing(name, closed)
 
     def _first_cut_closing(self, name: str, before: int) -> int:
         """The smallest cut at which every row stamped before `before` is final."""

@@ -10,7 +10,8 @@ LONGEST_PIECE = 10.0
 """Seconds that one load of a backlog, or one part of a rebuild, should take at most, about."""
 FIRST_RATE = 4_000_000 / LONGEST_PIECE
 """Bytes in a second. The first piece of a run is small: nobody knows yet how long it takes, and runs may be short."""
-_GROWTH = 4.0
+GROWTH = 4.0
+"""A piece is so many times as large as the one before at most."""
 
 
 def fitting(weights: Iterable[float], room: float) -> int:
@@ -26,5 +27,5 @@ def fitting(weights: Iterable[float], room: float) -> int:
 
 def learnt_rate(known: float, weight: float, seconds: float, *, aim: float) -> float:
     """What goes into a second, after a piece of this weight took so long. A small one says nothing against larger."""
-    rate = weight * min(_GROWTH, aim / max(seconds, 0.001)) / aim
+    rate = weight * min(GROWTH, aim / max(seconds, 0.001)) / aim
     return rate if rate > known or seconds > aim else known

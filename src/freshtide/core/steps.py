@@ -39,12 +39,24 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Of a view that is computed anew in parts, what one of them computes: what the view gains from cut to cut."""
+
+    after: int | None
+    """Where the part before it ends, in microseconds; None: it is the first."""
+    is_last: bool
+    """Whether what is still open at its end is part of it. Of any other one the next part computes that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refresh:
     """Bring a view to a cut; in a rebuild all of it is computed anew."""
 
     table: Table
     upto: float
     rebuild: bool = False
+    span: Span | None = None
+    """Where the view is computed anew in parts: this one, which ends at the cut."""
 
     @staticmethod
     def outline(table: Table) -> Outline:

@@ -87,7 +87,9 @@ class TableReport:
         progress = self.rebuild_progress
         if progress is None:
             return "rebuild"
-        return f"rebuild, part {progress.part}, {progress.files_done} of {progress.files} files done"
+        if progress.unit == "files":
+            return f"rebuild, part {progress.part}, {progress.done} of {progress.whole} files done"
+        return f"rebuild, part {progress.part}, {progress.done / max(progress.whole, 1):.0%} done"
 
     def as_json(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in self.__slots__}

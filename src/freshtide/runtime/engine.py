@@ -309,8 +309,7 @@ class Engine:
     def _carry_out(self, command: Command) -> None:
         match command:
             case StartUpdate():
-                if command.rebuild:
-                    self._rebuilds.begin(self._graph.units[command.table])
+                self._rebuilds.begin(self._graph.units[command.table])
                 self._tracks.start(command, self._arrangement.worker.carry_out)
             case WakeAt(time=time):
                 heapq.heappush(self._timers, time)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column
-from freshtide.core.steps import ComputedStep, Load, Step, Tidy
+from freshtide.core.steps import ComputedStep, Load, Refresh, Step, Tidy
 from freshtide.spark import LatestStreams, SharedScans
 from freshtide.storage import Prepared, Store, Tidying, UpdateRecord, land
 
@@ -81,10 +81,10 @@ class Executor:
         self._store = store
         self._tidying = tidying
 
-    def prepare(self, step: Load, *, track: int) -> Prepared:
+    def prepare(self, step: Load | Refresh, *, track: int) -> Prepared:
         """Compute a part of a rebuild: its files are on disk, and wait for the last part."""
         with self._computer.prepared(step, pool=pool_of(track)) as prepared:
-            assert prepared is not None, "a load leaves something to be committed"
+            assert prepared is not None, "loads and refreshes leave something to be committed"
             assert prepared.journal is None, "what goes through a flow is not cut"
             return prepared
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from freshtide.catalog import Catalog
@@ -12,6 +12,7 @@ from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column, Feed, SchemaChange
+from freshtide.core.graph import TableGraph
 from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.pieces import FILES_AT_ONCE
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
@@ -20,7 +21,8 @@ from freshtide.runs import loaded_files, look_at, require_files, to_rebuild_from
 from freshtide.runtime.execution import Computer, pool_of
 from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.pieces import aim_of
-from freshtide.runtime.rebuilds import RebuildPart
+from freshtide.runtime.progress import Progress
+from freshtide.runtime.viewsteps import ViewSteps
 from freshtide.storage import Store, UpdateRecord
 from freshtide.world import Clock
 
@@ -31,25 +33,6 @@ class NothingKeptError(FreshtideError):
     """A rebuild of a table whose rows were not kept anywhere else."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Progress:
-    """How far an update has come."""
-
-    command: StartUpdate
-    aim: float
-    """Seconds that it should take at most, where it can be cut."""
-    until: float
-    """By then nothing more is taken in: what waits is to be served."""
-    there: frozenset[int] | None = None
-    """Files that were there when a latest table began to take in: those that land meanwhile are for the next update."""
-    is_cut: bool = False
-    """Whether there was more to take in than one update takes."""
-    in_parts: bool = False
-    """Whether a rebuild may go in parts, one update each."""
-    part: RebuildPart | None = None
-    """The part of a rebuild that comes next; None: it is done at once, or there is none."""
-
-
 class Steps:
     """Decides what is done next for a command. What has been put aside meanwhile is passed by."""
 
@@ -58,6 +41,7 @@ class Steps:
         computer: Computer,
         *,
         feeds: Mapping[str, Feed],
+        graph: TableGraph,
         store: Store,
         catalog: Catalog,
         memory: UpdateMemory,
@@ -72,6 +56,7 @@ class Steps:
         self._clock = clock
         self._pieces = memory.pieces
         self._rebuilds = memory.rebuilds
+        self._views = ViewSteps(graph, store, pieces=memory.pieces, rebuilds=memory.rebuilds)
 
     def begin(self, command: StartUpdate, *, in_parts: bool) -> Progress:
         aim = aim_of(command.within)
@@ -81,7 +66,9 @@ class Steps:
         """None where there is nothing to do after all."""
         command = progress.command
         match table.kind:
-            case Kind.VIEW | Kind.LATEST_VIEW:
+            case Kind.VIEW:
+                return self._views.next(table, progress)
+            case Kind.LATEST_VIEW:
                 return Refresh(table=table, upto=command.upto, rebuild=command.rebuild)
             case Kind.BASE:
                 return self._load(table, progress)
@@ -99,6 +86,8 @@ class Steps:
         match step:
             case Load():
                 self._pieces.measured(step.table.name, step.plan.arrivals, seconds, aim=progress.aim)
+            case Refresh():
+                self._views.measured(step, seconds, progress)
             case TakeIn():
                 self._pieces.measured(step.table.name, step.files, seconds, aim=progress.aim)
 
@@ -127,7 +116,7 @@ class Steps:
             extra = self._extra(table)
             underway = self._rebuilds.of(table.name, (table, feed, extra), plan)
             left = [item.arrival for item in underway.left]
-            most = self._pieces.fitting(table.name, left, aim=progress.aim * underway.stretch)
+            most = self._pieces.fitting(table.name, left, aim=progress.aim * underway.pace.stretch)
             part = underway.part(min(most, FILES_AT_ONCE))
             files = [item.arrival for item in part.plan.items]
             require_files(self._store.disk, table, files, thoroughly=True)

@@ -15,7 +15,7 @@ from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsEr
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.steps import Load, TakeIn, Tidy
+from freshtide.core.steps import Load, Refresh, TakeIn, Tidy
 from freshtide.core.tables import Kind, Table
 from freshtide.runs import leftover_announcements
 from freshtide.runtime.awaiting import AwaitedTables
@@ -27,6 +27,7 @@ from freshtide.runtime.rebuilds import DroppedRebuildError, RebuildPart
 from freshtide.runtime.steps import Steps
 from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
+from freshtide.runtime.viewrebuilds import OutdatedPartsError, ViewPart
 from freshtide.runtime.watching import Surroundings
 from freshtide.spark import AwaitedTableError, SharedScans, SparkEndedError, UnreadableFilesError
 from freshtide.storage import Prepared, Store, UpdateKind
@@ -90,6 +91,7 @@ class UpdateWorker:
         self._steps = Steps(
             computer,
             feeds=feeds,
+            graph=graph,
             store=store,
             catalog=catalog,
             memory=memory,
@@ -226,12 +228,15 @@ class UpdateWorker:
                 if part is not None:
                     self._catalog.updates.note_progress(update, part.progress)
                 if part is not None and not part.is_last:
-                    assert isinstance(step, Load), "a rebuild in parts loads files"
+                    assert isinstance(step, Load | Refresh), "tables of other kinds are rebuilt at once"
                     part.keep(self._executor.prepare(step, track=command.track))
                     self._steps.measured(step, self._clock.steady() - begun, progress)
                     return _Done(outcome=None, is_cut=False, is_unfinished=True)
-                complete = partial(self._landing, table, part) if command.rebuild else None
+                complete = partial(self._landing, table, command, part) if command.rebuild or part else None
                 outcome = self._executor.run(step, track=command.track, scans=scans, complete=complete)
+            except OutdatedPartsError:
+                # Others get their turn before it is computed again.
+                return _Done(outcome=None, is_cut=False, is_unfinished=True)
             except (UnreadableFilesError, ChangedFilesError) as error:
                 if command.rebuild:
                     raise
@@ -242,9 +247,12 @@ class UpdateWorker:
             if not isinstance(step, TakeIn):
                 return _Done(outcome=outcome, is_cut=progress.is_cut)
 
-    def _landing(self, table: Table, part: RebuildPart | None, prepared: Prepared) -> Prepared:
-        """What is to be committed of a rebuild, if it still is."""
-        self._rebuilds.land(table.name)
+    def _landing(
+        self, table: Table, command: StartUpdate, part: RebuildPart | ViewPart | None, prepared: Prepared
+    ) -> Prepared:
+        """What is to be committed of a table that is computed anew, if it still is."""
+        if command.rebuild:
+            self._rebuilds.land(table.name)
         return prepared if part is None else part.gathered(prepared)
 
     def _book(self, table: Table, done: _Done, *, update: int, started: float, took: float) -> TableRow:

@@ -69,7 +69,7 @@ class KnownTable:
         if not self.plain:
             if candidate.update_stream:
                 return self._propose_newest(now)
-            if pending.is_wanted_anew and not pending.goes_between:
+            if pending.revision_wanted or (pending.rebuild_wanted and not pending.goes_between):
                 return self._propose_again(now)
         stamps = pending.stamps
         if not stamps:
@@ -232,16 +232,23 @@ class KnownTable:
     ) -> None:
         """The update has been committed, or was one part of a rebuild; nothing is left of what was wrong before."""
         pending, condition = self.pending, self.condition
+        # A part of a view that was defined anew does not bring back what it was before.
+        is_nothing = condition.outdated or (unfinished and condition.freshness is None)
         condition.freshness, condition.safe, condition.revised = freshness, safe, revised
-        if condition.outdated:
+        if is_nothing:
             condition.freshness = condition.safe = None
         condition.failures = 0
         pending.left_over = len(pending.stamps) - pending.taken
-        if pending.left_over == 0 and not condition.outdated:
+        if pending.left_over == 0 and not is_nothing:
             condition.first_load = False
-        if pending.rebuild_taken:
-            pending.end_rebuild(unfinished=unfinished)
+        rebuild, revision, dropped = pending.rebuild_taken, pending.revision_taken, pending.rebuild_dropped
+        if rebuild:
+            pending.end_rebuild(goes_on=unfinished and not dropped)
+        if rebuild or not pending.rebuild_wanted:
+            pending.in_parts = False
         pending.rebuild_taken = pending.revision_taken = condition.disturbed = condition.outdated = False
+        if unfinished and (revision or not dropped):
+            pending.go_on(rebuild=rebuild and not dropped, revision=revision)
 
     def failed(self, *, counts: bool = True) -> None:
         """What the update had taken is pending again; whether that counts as a try."""

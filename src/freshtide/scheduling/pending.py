@@ -86,12 +86,19 @@ class Pending:
 
     @property
     def goes_between(self) -> bool:
-        """Whether the next update loads what is pending, between two parts of a rebuild."""
-        return self.loads_first and self.rebuild_wanted and not self.loads_wait and bool(self.stamps)
+        """Whether the next update brings what is pending, between two parts of a rebuild."""
+        waits = self.loads_wait or not (self.stamps or self.revision_wanted)
+        return self.loads_first and self.rebuild_wanted and not waits
 
-    def go_on(self) -> None:
-        """A part of a rebuild has ended, and others are to follow."""
-        self.rebuild_wanted = self.loads_first = self.in_parts = True
+    def go_on(self, *, rebuild: bool, revision: bool) -> None:
+        """A part of what an update had taken has ended, and others are to follow.
+
+        A view whose sources have changed behind its back can bring nothing else before it has followed them.
+        """
+        self.in_parts = True
+        self.rebuild_wanted |= rebuild
+        self.loads_first |= rebuild
+        self.revision_wanted |= revision
 
     def want_rebuild(self, now: float, *, wished: bool, before_loads: bool) -> None:
         """The table is to be computed anew. What is needed once stays so, whoever else wishes for it."""
@@ -107,21 +114,18 @@ class Pending:
         self.rebuild_wanted = self.in_parts = self.loads_first = False
         return True
 
-    def end_rebuild(self, *, unfinished: bool) -> None:
-        """An update of a rebuild has ended well: a part of it, or all."""
-        goes_on = unfinished and not self.rebuild_dropped
-        self.in_parts = self.loads_first = self.rebuild_dropped = False
-        if goes_on:
-            self.go_on()
-        elif not self.rebuild_wanted:
+    def end_rebuild(self, *, goes_on: bool) -> None:
+        """An update of a rebuild has ended well: a part of it that others are to follow, or all."""
+        self.loads_first = self.rebuild_dropped = False
+        if not goes_on and not self.rebuild_wanted:
             self.rebuild_needed = self.loads_wait = False
 
     def take_wanted(self) -> None:
-        """An update has been started that computes anew what was asked for; one between two parts of that does not."""
+        """An update has been started that computes anew what was asked for; one between two parts does so as ever."""
         if self.goes_between:
             self.loads_first = False
-            return
-        self.rebuild_taken, self.rebuild_wanted = self.rebuild_wanted, False
+        else:
+            self.rebuild_taken, self.rebuild_wanted = self.rebuild_wanted, False
         self.revision_taken, self.revision_wanted = self.revision_wanted, False
 
     def drop_taken(self) -> None:

@@ -197,7 +197,7 @@ class Situation:
         # An update stream's updates take what has waited so long, wherever its time stamps are.
         gained = table.candidate.delta if streams else None if before is None or after is None else after - before
         # How long an update took that waited for disk, database or Spark says nothing about the next one.
-        is_typical = not (table.pending.rebuild_taken or table.condition.disturbed)
+        is_typical = not (table.pending.rebuild_taken or table.condition.disturbed or event.unfinished)
         if table.estimate.learns and gained is not None and is_typical:
             table.estimate.learn(gained, event.seconds)
             misfits = self.adaptation is not None and self.adaptation.is_outdated(table)

@@ -15,6 +15,7 @@ from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError
 from freshtide.storage.history import History
 from freshtide.storage.jointcommits import Commit, FilesCommit, FolderCommit, TableCommit
 from freshtide.storage.journal import commit_together, finish_interrupted, is_unfinished, journal_folder
+from freshtide.storage.keeping import kept_upto
 from freshtide.storage.keys import all_of, key_column, places
 from freshtide.storage.landing import Prepared, TableChange, gathered, land, next_number
 from freshtide.storage.latest import GONE_AT, LARGEST_FILE, LatestTable, Merge, youngest
@@ -70,6 +71,7 @@ __all__ = [
     "gathered",
     "is_unfinished",
     "journal_folder",
+    "kept_upto",
     "key_column",
     "land",
     "next_number",

@@ -18,6 +18,7 @@ from freshtide.storage.errors import StorageError
 from freshtide.storage.jointcommits import Commit, TableCommit
 from freshtide.storage.journal import commit_together
 from freshtide.storage.records import Counts, LoadedArrival
+from freshtide.storage.rows import nullable
 from freshtide.storage.snapshots import Snapshot
 from freshtide.storage.store import Store
 from freshtide.storage.tables import StoredTable
@@ -58,7 +59,7 @@ def gathered(parts: Sequence[Prepared], last: Prepared, *, files: tuple[Arrival,
             replace(its if its.add else known, record=aside, at=change.at, add=known.add + its.add),
         )
     for part in parts:
-        if not part.own[1].schema.equals(change.schema, check_metadata=False):
+        if not nullable(part.own[1].schema).equals(nullable(change.schema), check_metadata=False):
             raise StorageError(f"The parts of a rebuild of '{table.name}' have different columns. It begins anew.")
     add = tuple(file for part in every for file in part.own[1].add)
     return Prepared(own=(table, replace(change, record=record, add=add)), beside=tuple(beside.values()), files=files)

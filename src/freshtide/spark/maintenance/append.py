@@ -6,12 +6,22 @@ from functools import reduce
 
 from pyspark.sql import DataFrame
 
+from freshtide.core.steps import Span
 from freshtide.spark.maintenance.increments import NewRows, View
 from freshtide.spark.queries import evaluate, source_names
 from freshtide.storage import Snapshot
 
 
 def increment(view: View, current: Snapshot, freshness: int, cut: int) -> NewRows:  # noqa: ARG001 - it is only added to
+    return NewRows(frame=_gained(view, freshness, cut))
+
+
+def spanned(view: View, span: Span, cut: int) -> DataFrame:
+    """What the view gains in one part of a rebuild: nothing of that is ever touched again."""
+    return view.everything(cut).frame if span.after is None else _gained(view, span.after, cut)
+
+
+def _gained(view: View, freshness: int, cut: int) -> DataFrame:
     """A query that looks at one instant at a time is run over the new rows alone.
 
     One that joins is run once per source: the new rows of that source, the old ones of those before it and all of those
@@ -21,7 +31,7 @@ def increment(view: View, current: Snapshot, freshness: int, cut: int) -> NewRow
     names = source_names(table.query)
     if not table.linear or len(names) == 1:
         frames = [states.between(name, freshness, cut) for name in names]
-        return NewRows(frame=evaluate(states.session, table.query, frames))
+        return evaluate(states.session, table.query, frames)
     terms: list[DataFrame] = []
     for turn, name in enumerate(names):
         if not states.gains(name, freshness, cut) and (terms or turn < len(names) - 1):
@@ -35,7 +45,7 @@ def increment(view: View, current: Snapshot, freshness: int, cut: int) -> NewRow
             for place, other in enumerate(names)
         ]
         terms.append(evaluate(states.session, table.query, frames))
-    return NewRows(frame=reduce(DataFrame.unionAll, terms))
+    return reduce(DataFrame.unionAll, terms)
 
 
 def _reach_back(view: View, source: str, freshness: int) -> int | None:

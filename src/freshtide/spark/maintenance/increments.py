@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from freshtide.core.cuts import Cuts
+from freshtide.core.steps import Span
 from freshtide.core.tables import Table
 from freshtide.spark.asof import TableStates
 from freshtide.storage import DataFile, Snapshot
@@ -35,5 +36,7 @@ class View:
         return NewRows(frame=self.states.computed(self.table, cut), replace_all=True)
 
 
+Spanned = Callable[[View, Span, int], DataFrame]
+"""What a view gains in one part of a rebuild, which ends at a cut."""
 Increment = Callable[[View, Snapshot, int, int], NewRows]
 """What brings a view as it stands from one freshness to a cut."""

@@ -12,7 +12,7 @@ from freshtide.core.steps import Refresh
 from freshtide.core.tables import Maintenance, Table
 from freshtide.spark.asof import TableStates
 from freshtide.spark.maintenance import append, full, partitions
-from freshtide.spark.maintenance.increments import Increment, NewRows, View
+from freshtide.spark.maintenance.increments import Increment, NewRows, Spanned, View
 from freshtide.spark.writing import write_result
 from freshtide.storage import (
     BEGINNING,
@@ -22,6 +22,7 @@ from freshtide.storage import (
     StoredTable,
     UpdateKind,
     UpdateRecord,
+    kept_upto,
     next_number,
 )
 
@@ -29,6 +30,10 @@ INCREMENTS: Mapping[Maintenance, Increment] = {
     Maintenance.APPEND: append.increment,
     Maintenance.PARTITIONS: partitions.increment,
     Maintenance.FULL: full.increment,
+}
+SPANNED: Mapping[Maintenance, Spanned] = {
+    Maintenance.APPEND: append.spanned,
+    Maintenance.PARTITIONS: partitions.spanned,
 }
 
 
@@ -60,13 +65,8 @@ class ViewMaintainer:
         current, number = self._stored.snapshot, next_number(self._stored, at=at)
         # Before anybody asks what was revised: what lands in a source from here on is for the next update.
         consumed = self._consumed()
-        revised_from: int | None = None
-        if current is None or current.freshness is None or step.rebuild or self._has_changed(current, definition):
-            revised_from = BEGINNING if current is not None else None
-            new = self._view.everything(cut)
-        else:
-            revised_from = self._revised(current, current.freshness)
-            new = self._increment(current, current.freshness, cut, revised_from)
+        kept = None if step.rebuild or step.span is not None else self._kept(current, definition)
+        new = self._new_rows(step, current, kept, cut)
         written = write_result(
             new.frame,
             self._stored,
@@ -82,7 +82,7 @@ class ViewMaintainer:
             safe=cut,
             definition=definition,
             sources=consumed,
-            revised_from=revised_from,
+            revised_from=_revised_from(current, kept),
         )
         change = Change(
             record=record,
@@ -97,45 +97,44 @@ class ViewMaintainer:
 
     def reads_from(self, *, definition: str, rebuild: bool) -> int | None:
         """From which time stamp on a refresh reads the sources, at most; None: from the beginning."""
-        current = self._stored.snapshot
-        if current is None or current.freshness is None or rebuild or self._has_changed(current, definition):
-            return None
-        revised_from = self._revised(current, current.freshness)
-        if revised_from == BEGINNING:
-            return None
-        freshness = current.freshness if revised_from is None else revised_from - 1
-        return self._cuts.reads_from(self._table.name, freshness)
+        kept = None if rebuild else self._kept(self._stored.snapshot, definition)
+        return None if kept is None else self._cuts.reads_from(self._table.name, kept)
 
     def is_there(self, cut: int, *, definition: str) -> bool:
         """Whether the table has what a refresh to the cut would give it."""
         current = self._stored.snapshot
-        if current is None or current.freshness is None or self._has_changed(current, definition):
-            return False
-        return current.freshness >= cut and self._revised(current, current.freshness) is None
+        kept = self._kept(current, definition)
+        return current is not None and kept is not None and kept == current.freshness and kept >= cut
 
-    def _has_changed(self, current: Snapshot, definition: str) -> bool:
-        return current.record is None or current.record.definition != definition
-
-    def _revised(self, current: Snapshot, freshness: int) -> int | None:
-        """From where on the sources have changed behind the table's back."""
-        seen = current.record.sources if current.record else {}
-        found = [self._states.revised_since(source, seen.get(source, 0)) for source in self._table.sources]
-        earliest = min((revised for revised in found if revised is not None), default=None)
-        return earliest if earliest is not None and earliest <= freshness else None
+    def _kept(self, current: Snapshot | None, definition: str) -> int | None:
+        revised_since = self._states.revised_since
+        return kept_upto(current, definition=definition, sources=self._table.sources, revised_since=revised_since)
 
     def _consumed(self) -> dict[str, int]:
         """The update of each source that this one is computed from."""
         pinned = {source: self._states.pin(source) for source in self._table.sources}
         return {source: snapshot.number for source, snapshot in pinned.items() if snapshot is not None}
 
-    def _increment(self, current: Snapshot, freshness: int, cut: int, revised_from: int | None) -> NewRows:
-        if revised_from == BEGINNING:
+    def _new_rows(self, step: Refresh, current: Snapshot | None, kept: int | None, cut: int) -> NewRows:
+        if step.span is not None:
+            frame = SPANNED[self._table.maintain](self._view, step.span, cut)
+            return NewRows(frame=frame, replace_all=True)
+        if current is None or kept is None:
             return self._view.everything(cut)
-        if revised_from is not None:
-            return partitions.increment(self._view, current, revised_from - 1, cut)
-        return INCREMENTS[self._table.maintain](self._view, current, freshness, cut)
+        if kept != current.freshness:
+            return partitions.increment(self._view, current, kept, cut)
+        return INCREMENTS[self._table.maintain](self._view, current, kept, cut)
 
     def _opens_at(self, cut: int) -> int | None:
         if not MODES[self._table.maintain].has_open_buckets or self._table.emits_closed_buckets:
             return None
         return self._cuts.closed_before(self._table.name, cut)
+
+
+def _revised_from(current: Snapshot | None, kept: int | None) -> int | None:
+    """From where on an update that keeps the view up to a cut changes what dependents may have used."""
+    if current is None:
+        return None
+    if kept is None:
+        return BEGINNING
+    return None if kept == current.freshness else kept + 1

@@ -1,0 +1,171 @@
+"""Views that are computed anew in parts: refreshed between them, while sources change and processes die.
+
+The oracle looks at every commit: a view is its query over the update of its source that it names, up to its freshness.
+"""
+
+from __future__ import annotations
+
+import pytest
+from faults.campaign import run
+from faults.lives import Life
+from faults.pieces import SmallPieces
+from faults.tables import BASES, declared, project
+from faults.world import World
+
+from freshtide.catalog import RequestKind
+from freshtide.core.arrivals import ArrivalState
+from freshtide.core.loads import in_order
+from freshtide.runs import Places, replay_trace
+from freshtide.storage import UpdateKind
+from tests.examples import slow_except
+from tests.faults.rebuilding import answered, backfill, begun, begun_steps, finish, land, land_all, records, user_of
+
+# By view the feed of its source.
+_FED = {"large": "in_order", "per_minute": "with_late"}
+_FILES = 24
+_EVERY = 40.0
+"""Seconds: minutes close on the way."""
+
+
+def parts(world: World, view: str) -> int:
+    return begun_steps(world, f"refresh of {view}")
+
+
+def wait_for_parts(world: World, life: Life, view: str, *, more_than: int) -> None:
+    since = world.turns.steady
+    while parts(world, view) <= more_than:
+        assert world.turns.steady - since < 600.0, "it does not go in so many parts"
+        assert life.is_alive, life.fault
+        world.go_on(0.1)
+
+
+@pytest.mark.parametrize("view", _FED)
+def test_a_view_is_rebuilt_in_parts_and_lands_in_one_commit(view: str) -> None:
+    world, life = begun(11, files=_FILES, every=_EVERY)
+    before, rows = parts(world, view), world.oracle.table(view).rows.copy()
+    at = len(records(world, view))
+    assert answered(world, life, backfill(world, life, view)).startswith(f"'{view}' has been rebuilt")
+    assert parts(world, view) - before >= 4
+    assert [record.kind for record in records(world, view)[at:]] == [UpdateKind.REBUILD]
+    assert world.oracle.table(view).rows == rows
+    finish(world, life)
+
+
+def test_a_view_that_is_maintained_in_full_is_rebuilt_at_once() -> None:
+    world, life = begun(12, files=_FILES, every=_EVERY)
+    before = parts(world, "totals")
+    answered(world, life, backfill(world, life, "totals"))
+    assert parts(world, "totals") - before == 1
+    finish(world, life)
+
+
+@pytest.mark.parametrize("view", _FED)
+def test_it_is_refreshed_between_its_parts_and_so_are_others(view: str) -> None:
+    world, life = begun(13, files=_FILES, every=_EVERY)
+    at = len(records(world, view))
+    others = [name for name in project().graph if name != view]
+    numbers = {name: world.oracle.table(name).number for name in others}
+    number = backfill(world, life, view)
+    updated_meanwhile = set()
+    while not (request := user_of(life).requests.get(number)) or not request.done:
+        land(world, *set(_FED.values()))
+        world.go_on(2.0)
+        updated_meanwhile |= {name for name in others if world.oracle.table(name).number > numbers[name]}
+    kinds = [record.kind for record in records(world, view)][at:]
+    assert UpdateKind.REFRESH in kinds[: kinds.index(UpdateKind.REBUILD)], "the view keeps fresh meanwhile"
+    assert updated_meanwhile >= {"a", "b"}
+    finish(world, life)
+    assert replay_trace(Places(project()).trace, disk=world.disk.another_process()).difference is None
+
+
+def test_a_view_follows_the_rebuild_of_its_source_in_parts_and_stays_as_it_was_until_the_last() -> None:
+    world, life = begun(14, files=_FILES, every=_EVERY)
+    before, at = parts(world, "large"), len(records(world, "large"))
+    message = answered(world, life, backfill(world, life, "a"))
+    assert "'large'" in message
+    assert parts(world, "large") - before >= 4
+    (only,) = records(world, "large")[at:]
+    assert only.sources == {"a": world.oracle.table("a").number}
+    finish(world, life)
+
+
+def test_parts_of_a_view_do_not_count_once_its_source_has_been_revised() -> None:
+    world, life = begun(15, files=_FILES, every=_EVERY)
+    world.temper.slowness = 3.0
+    number, before = backfill(world, life, "large"), parts(world, "large")
+    wait_for_parts(world, life, "large", more_than=before + 2)
+    file = world.producer.by_path[in_order(user_of(life).arrivals.loaded("a"))[0].position]
+    world.producer._put(world.disk.another_process(), file)
+    while not user_of(life).arrivals.in_state(ArrivalState.REFUSED):
+        world.go_on(1.0)
+    at = world.oracle.table("large").number
+    answered(world, life, user_of(life).requests.add(RequestKind.ACCEPT, file.path, at=world.turns.now))
+    assert world.oracle.table("large").number > at
+    answered(world, life, number)
+    finish(world, life)
+
+
+@pytest.mark.parametrize("power", [False, True])
+@pytest.mark.parametrize("view", _FED)
+def test_who_dies_in_the_midst_leaves_the_view_as_it_was_and_the_next_begins_anew(view: str, power: bool) -> None:
+    world, life = begun(16, files=_FILES, every=_EVERY)
+    number, before, at = backfill(world, life, view), parts(world, view), world.oracle.table(view).number
+    wait_for_parts(world, life, view, more_than=before + 2)
+    if power:
+        world.cut_power()
+    else:
+        life.die()
+        world.lives = []
+    assert world.oracle.table(view).number == at
+    successor, before = world.begin_life(), parts(world, view)
+    answered(world, successor, number)
+    assert parts(world, view) - before >= 4
+    finish(world, successor)
+
+
+def test_what_was_swept_away_of_a_view_is_computed_again() -> None:
+    world, life = begun(17, files=_FILES, every=_EVERY)
+    number, before = backfill(world, life, "large"), parts(world, "large")
+    wait_for_parts(world, life, "large", more_than=before + 2)
+    folder, disk = Places(project()).tables / "large", world.disk.another_process()
+    named = set(world.oracle.table("large").files)
+    written = [name for name in disk.names(folder) if name.endswith(".parquet") and name not in named]
+    assert written
+    for name in written:
+        disk.remove(folder / name)
+    answered(world, life, number)
+    finish(world, life)
+
+
+def test_what_one_rebuild_of_a_view_has_committed_no_other_commits_again() -> None:
+    world, life = begun(18, files=_FILES, every=_EVERY)
+    held = []
+    for _ in range(2):
+        answered(world, life, backfill(world, life, "large"))
+        held.append(set(world.oracle.table("large").files))
+    assert held[0]
+    assert not held[0] & held[1]
+    finish(world, life)
+
+
+@pytest.mark.parametrize("view", _FED)
+def test_a_new_view_over_a_long_history_comes_forward_piece_by_piece(view: str) -> None:
+    world = World(19)
+    world.pieces = SmallPieces
+    world.declared = declared(without=frozenset({view}))
+    land_all(world, _FILES, every=_EVERY)
+    life = world.begin_life()
+    world.go_on(180.0)
+    assert not any(map(world.oracle.missing, BASES))
+    assert not world.oracle.table(view).number
+    life.die()
+    world.lives, world.declared = [], project()
+    finish(world, world.begin_life())
+    fresh = [record.freshness or 0 for record in records(world, view)]
+    assert len(fresh) >= 2
+    assert fresh == sorted(set(fresh))
+
+
+@pytest.mark.parametrize("seed", slow_except(range(24), 0, 1, 2, 3, 4, 5))
+def test_whatever_happens_every_version_of_every_view_is_its_query(seed: int) -> None:
+    run(300_000 + seed, "backfills")
