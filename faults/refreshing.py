@@ -61,6 +61,9 @@ class Refreshing:
         stored = self._store.table(table.name, time_column=table.time_column)
         number, current = next_number(stored, at=self._clock.now()), stored.snapshot
         view = VIEWS[table.name]
+        if step.span is not None:
+            # What it was planned by may have changed by the time that it looks at its source.
+            self._work()
         source = self._store.table(view.source, time_column="ts").snapshot
         assert source is not None, "a view is refreshed once its source has data"
         self._work()

@@ -9,14 +9,13 @@ import pytest
 from faults.campaign import run
 from faults.lives import Life
 from faults.pieces import SmallPieces
+from faults.refreshing import Refreshing
 from faults.tables import BASES, declared, project
 from faults.world import World
 
-from freshtide.catalog import RequestKind
-from freshtide.core.arrivals import ArrivalState
-from freshtide.core.loads import in_order
+from freshtide.core.steps import Refresh
 from freshtide.runs import Places, replay_trace
-from freshtide.storage import UpdateKind
+from freshtide.storage import Prepared, UpdateKind
 from tests.examples import slow_except
 from tests.faults.rebuilding import answered, backfill, begun, begun_steps, finish, land, land_all, records, user_of
 
@@ -89,20 +88,58 @@ def test_a_view_follows_the_rebuild_of_its_source_in_parts_and_stays_as_it_was_u
     finish(world, life)
 
 
-def test_parts_of_a_view_do_not_count_once_its_source_has_been_revised() -> None:
+def land_older(world: World, feed: str, *, by: float) -> None:
+    """Rows come that are older by so many seconds than those that came last."""
+    world.turns.set_by -= by
+    land(world, *(4 * [feed]))
+    world.turns.set_by += by
+
+
+def test_parts_of_a_view_do_not_count_once_its_source_has_been_revised_before_their_end() -> None:
     world, life = begun(15, files=_FILES, every=_EVERY)
     world.temper.slowness = 3.0
-    number, before = backfill(world, life, "large"), parts(world, "large")
-    wait_for_parts(world, life, "large", more_than=before + 2)
-    file = world.producer.by_path[in_order(user_of(life).arrivals.loaded("a"))[0].position]
-    world.producer._put(world.disk.another_process(), file)
-    while not user_of(life).arrivals.in_state(ArrivalState.REFUSED):
-        world.go_on(1.0)
-    at = world.oracle.table("large").number
-    answered(world, life, user_of(life).requests.add(RequestKind.ACCEPT, file.path, at=world.turns.now))
-    assert world.oracle.table("large").number > at
+    at, before = len(records(world, "large")), parts(world, "large")
+    number = backfill(world, life, "large")
+    wait_for_parts(world, life, "large", more_than=before + 1)
+    land_older(world, "in_order", by=(_FILES - 2) * _EVERY)
+    while world.oracle.missing("a"):
+        world.go_on(0.1)
+    assert UpdateKind.REBUILD not in [record.kind for record in records(world, "large")[at:]]
     answered(world, life, number)
     finish(world, life)
+
+
+def test_what_is_revised_while_the_last_part_begins_is_in_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, life = begun(15, files=_FILES, every=_EVERY)
+    prepared, revised = Refreshing.prepared, []
+
+    def late(self: Refreshing, step: Refresh) -> Prepared:
+        if step.span is not None and step.span.is_last and not revised:
+            revised.append(step)
+            land_older(world, "in_order", by=(_FILES - 2) * _EVERY)
+            while world.oracle.missing("a"):
+                self._work()
+        return prepared(self, step)
+
+    monkeypatch.setattr(Refreshing, "prepared", late)
+    answered(world, life, backfill(world, life, "large"))
+    assert revised
+    finish(world, life)
+
+
+def test_parts_of_a_view_count_where_its_source_is_revised_after_their_end() -> None:
+    world, life = begun(15, files=_FILES, every=_EVERY)
+    needed = parts(world, "large")
+    answered(world, life, backfill(world, life, "large"))
+    needed = parts(world, "large") - needed
+    before = parts(world, "large")
+    number = backfill(world, life, "large")
+    wait_for_parts(world, life, "large", more_than=before + 3)
+    land_older(world, "in_order", by=_EVERY)
+    answered(world, life, number)
+    finish(world, life)
+    between = 3
+    assert parts(world, "large") - before <= needed + between
 
 
 @pytest.mark.parametrize("power", [False, True])
