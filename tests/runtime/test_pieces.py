@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.pieces import LONGEST_PIECE
 from freshtide.runtime.pieces import PieceSizes, aim_of
@@ -78,3 +82,40 @@ def test_pieces_follow_what_the_others_can_wait_as_it_changes() -> None:
 
 def test_ten_seconds_are_the_most_so_that_every_restart_finds_less() -> None:
     assert (aim_of(None), aim_of(300.0), aim_of(3.0)) == (LONGEST_PIECE, LONGEST_PIECE, 3.0)
+
+
+def spans(left: float, took: Callable[[float], float], *, aim: float, within: float | None) -> list[float]:
+    """The seconds that the parts of a view take whose sources hold so many bytes."""
+    sizes, seconds = PieceSizes(), []
+    while left > 0.0:
+        part = min(left, sizes.span("v", aim=aim, within=within))
+        left -= part
+        seconds.append(took(part))
+        sizes.measured_span("v", part, seconds[-1])
+    return seconds
+
+
+@pytest.mark.parametrize("per_megabyte", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("aim", [4.0, LONGEST_PIECE])
+def test_parts_of_a_view_take_as_long_as_they_may_whatever_the_machine(per_megabyte: float, aim: float) -> None:
+    took = spans(5_000 * MEGABYTE, lambda size: 0.2 + per_megabyte * size / MEGABYTE, aim=aim, within=aim)
+    assert max(took[1:]) < 1.25 * aim
+    assert min(took[6:-1]) > aim / 2
+
+
+def test_a_view_is_not_cut_into_parts_that_are_mostly_fixed() -> None:
+    def took(size: float) -> float:
+        return 20.0 + 0.1 * size / MEGABYTE
+
+    patient = spans(10_000 * MEGABYTE, took, aim=LONGEST_PIECE, within=200.0)
+    assert max(patient) <= 200.0
+    assert len(patient) * 20.0 < sum(patient) / 3, "an eighth of each part, once that is known"
+    hasty = spans(10_000 * MEGABYTE, took, aim=5.0, within=5.0)
+    assert len(hasty) < 20, "cutting would make it no shorter"
+
+
+def test_what_is_left_of_a_rebuild_does_not_make_the_next_one_begin_small() -> None:
+    sizes = PieceSizes()
+    sizes.measured_span("v", 100.0 * MEGABYTE, 10.0)
+    sizes.measured_span("v", 1_000.0, 0.5)
+    assert sizes.span("v", aim=10.0, within=None) == pytest.approx(100.0 * MEGABYTE)

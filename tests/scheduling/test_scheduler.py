@@ -465,6 +465,63 @@ def test_other_tables_go_between_the_parts_of_a_rebuild() -> None:
     assert bench.running["cpu"].rebuild
 
 
+def in_parts(bench: Bench, name: str, freshness: float | None) -> list[tuple[bool, float]]:
+    """Of an update and those that follow on it what each is told, if none but the third comes to an end."""
+    told = []
+    for _ in range(3):
+        update = bench.running.pop(name)
+        told.append((update.rebuild, update.upto))
+        is_last = len(told) == 3
+        reached = update.upto if is_last else freshness
+        bench.happens(
+            UpdateFinished(
+                name,
+                update.track,
+                freshness=reached,
+                safe=reached,
+                seconds=1.0,
+                revised=is_last,
+                unfinished=not is_last,
+            )
+        )
+    return told
+
+
+def test_a_view_whose_source_was_rebuilt_follows_in_parts_and_brings_nothing_else_before() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0), table("view", "cpu", freshness=5.0, safe=5.0), tracks=2)
+    bench.rebuilds("cpu")
+    bench.finishes("cpu", 7.0, revised=True)
+    bench.arrives("cpu", 8.0)
+    bench.finishes("cpu")
+    assert in_parts(bench, "view", 5.0) == [(False, 7.0), (False, 8.0), (False, 8.0)]
+    assert bench.scheduler.look("view").freshness == 8.0
+    assert bench.scheduler.idle
+
+
+def test_a_view_that_is_rebuilt_in_parts_follows_its_sources_between_them() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0), table("view", "cpu", freshness=5.0, safe=5.0), tracks=2)
+    bench.rebuilds("view")
+    bench.arrives("cpu", 6.0)
+    bench.finishes("cpu", revised=True)
+    update = bench.running.pop("view")
+    bench.happens(UpdateFinished("view", update.track, freshness=5.0, safe=5.0, seconds=1.0, unfinished=True))
+    assert (bench.running["view"].rebuild, bench.running["view"].upto) == (False, 6.0)
+    assert bench.finishes("view", revised=True) == ["view"]
+    assert (bench.running["view"].rebuild, bench.running["view"].upto) == (True, 6.0)
+    assert bench.finishes("view", revised=True) == []
+    assert not bench.scheduler.rebuilds("view")
+
+
+def test_a_view_that_was_defined_anew_is_nothing_before_its_last_part() -> None:
+    bench = Bench(table("cpu", freshness=5.0, safe=5.0), table("view", "cpu"))
+    bench.arrives("cpu", 6.0)
+    bench.finishes("cpu")
+    told = in_parts(bench, "view", 4.0)
+    assert told == [(False, 6.0)] * 3, "what it was fresh up to before does not count"
+    assert bench.scheduler.look("view").freshness == 6.0
+    assert bench.scheduler.idle
+
+
 def test_the_next_part_of_a_rebuild_is_ranked_by_how_long_it_may_take() -> None:
     """What an ordinary update takes says nothing about it, and would let it overtake who is nearer to a target."""
     bench = Bench(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from freshtide.catalog import Catalog
+from freshtide.core.cuts import Cuts
 from freshtide.core.durations import format_duration
 from freshtide.core.errors import UsageError
 from freshtide.core.graph import TableGraph
@@ -77,7 +78,7 @@ class Foresight:
         if views:
             names = ", ".join(f"'{view.table}' ({format_duration(_rounded(view.seconds))} of work)" for view in views)
             when = "" if self.whole is None else f", all within {format_duration(_rounded(self.whole))}"
-            told.append(f"After it, in one update each{when}: {names}.")
+            told.append(f"After it{when}: {names}.")
         noted = [cost for cost in self.costs if cost.is_noted]
         for cost in noted:
             stale = f"{format_duration(_rounded(cost.beside))} instead of {format_duration(_rounded(cost.without))}"
@@ -188,8 +189,8 @@ def _costs(without: Prediction, beside: Prediction) -> tuple[Cost, ...]:
 
 
 def _why_not_cut(table: Table, graph: TableGraph) -> str | None:
-    if not table.is_base:
-        return "a view is computed anew in one update"
+    if not table.is_base and not Cuts(graph).goes_by_spans(table.name):
+        return "no part of it could be computed without the rest"
     if table.flow is not None:
         return "a flow loads it"
     return "it is in an update group" if graph.units.is_group(graph.units.of(table.name)) else None

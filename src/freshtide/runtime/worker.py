@@ -150,7 +150,13 @@ class UpdateWorker:
         self._surroundings.insist(lambda: self._catalog.updates.fail(update, at=at, error=str(error)))
         row = self._surroundings.insist(lambda: self._catalog.tables.get(command.table))
         ended = UpdateFinished(
-            table=command.table, track=command.track, freshness=row.freshness, safe=row.safe, seconds=took
+            table=command.table,
+            track=command.track,
+            freshness=row.freshness,
+            safe=row.safe,
+            seconds=took,
+            # What else it was to follow than the rebuild that nobody wants any more is still to be followed.
+            unfinished=isinstance(error, DroppedRebuildError),
         )
         return [ended]
 
