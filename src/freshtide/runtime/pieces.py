@@ -43,7 +43,7 @@ class _ViewParts:
     other: _ViewPart | None = None
 
     def followed_by(self, part: _ViewPart) -> _ViewParts:
-        if part.weight * _GROWTH < self.last.weight:
+        if part.weight * GROWTH < self.last.weight:
             return self  # It is what was left of a rebuild, and says nothing against larger ones.
         known = [one for one in (self.last, self.other) if one is not None and one.is_of_another_size_than(part)]
         return _ViewParts(last=part, other=known[0] if known else None)
