@@ -87,7 +87,12 @@ class Oracle:
 
     def _added(self, name: str, entry: bytes) -> dict[str, bytes]:
         said = said_by(entry)
-        added = {path: self.disk.read(_TABLES / name / path) for path in (said.adds if said else ())}
+        added = {}
+        for path in said.adds if said else ():
+            try:
+                added[path] = self.disk.read(_TABLES / name / path)
+            except FileNotFoundError:
+                raise WrongError(f"A commit of {name} adds {path}, which is not there.") from None
         self._contents.update(((name, path), content) for path, content in added.items())
         return added
 

@@ -111,7 +111,8 @@ def test_parts_of_a_view_do_not_count_once_its_source_has_been_revised_before_th
 
 def test_what_is_revised_while_the_last_part_begins_is_in_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     world, life = begun(15, files=_FILES, every=_EVERY)
-    prepared, revised = Refreshing.prepared, []
+    prepared = Refreshing.prepared
+    revised: list[Refresh] = []
 
     def late(self: Refreshing, step: Refresh) -> Prepared:
         if step.span is not None and step.span.is_last and not revised:
@@ -171,6 +172,7 @@ def test_what_was_swept_away_of_a_view_is_computed_again() -> None:
     for name in written:
         disk.remove(folder / name)
     answered(world, life, number)
+    assert not any(" failed: " in line for line in world.history.lines()), "it is noticed before it is committed"
     finish(world, life)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from freshtide.catalog import Catalog, UpdateRow
@@ -112,8 +113,14 @@ def _of_view(table: Table, above: Effort | None, catalog: Catalog, model: Wareho
 
 
 def _last_whole(updates: Sequence[UpdateRow]) -> float | None:
-    """How long the last update took that computed all of a view: a rebuild, or the first one."""
-    for update in updates:
-        if update.status == "done" and (update.kind == "rebuild" or update.from_freshness is None):
-            return update.seconds
-    return None
+    """How long it took when all of a view was last computed: in a rebuild, with all of its parts, or at first."""
+    found = [
+        update
+        for update in updates
+        if update.status == "done" and (update.kind == "rebuild" or update.from_freshness is None)
+    ]
+    if not found:
+        return None
+    # They are told newest first. A part leaves nothing that could be counted: the last one lands all of it.
+    parts = takewhile(lambda update: update.rows == 0, found[1:])
+    return sum(update.seconds or 0.0 for update in (found[0], *parts))

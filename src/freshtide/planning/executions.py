@@ -51,12 +51,16 @@ def executions(catalog: Catalog, *, since: float | None = None) -> dict[str, Exe
 
 
 def _seen(updates: Sequence[UpdateRow]) -> list[tuple[float, float]]:
-    """Seconds of data and of work of the last updates, oldest first, but for those that computed a table anew."""
+    """Seconds of data and of work of the last updates, oldest first, but for those that computed a table anew.
+
+    One that left no rows and got no further was a part of that, or found nothing to do.
+    """
     return [
         (update.freshness - update.from_freshness, update.seconds)
         for update in updates
         if update.seconds and update.freshness is not None and update.from_freshness is not None
         if update.kind != "rebuild" and update.freshness >= update.from_freshness
+        if update.rows != 0 or update.freshness > update.from_freshness
     ][-_PER_TABLE:]
 
 
