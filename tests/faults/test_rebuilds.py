@@ -68,7 +68,8 @@ def test_who_looks_on_sees_which_part_of_a_rebuild_runs_and_how_many_files_are_d
     number = backfill(world, life, "a")
     seen: list[RebuildProgress | None] = []
     while not (request := user_of(life).requests.get(number)) or not request.done:
-        seen += [update.progress for update in user_of(life).updates.running() if update.progress not in (None, *seen)]
+        running = [update.progress for update in user_of(life).updates.running() if update.table == "a"]
+        seen += [progress for progress in running if progress not in (None, *seen)]
         world.go_on(0.02)
     assert seen == [RebuildProgress(part=part, done=3 * (part - 1), whole=12, unit="files") for part in range(1, 5)]
     finish(world, life)
@@ -168,6 +169,7 @@ def test_a_wish_is_given_up_for_a_file_that_goes_or_changes_in_the_midst_and_the
     assert told.startswith("'a' was not rebuilt, and is updated as ever without: 'a' cannot be rebuilt: 1 of its files")
     assert f"The first is {file.path}, which {'has changed' if changes else 'is away'}." in told
     assert told.endswith("Mend that, and run `freshtide backfill a` again.")
+    world.go_on(1.0)
     assert not written_parts(world, "a"), "what was written is thrown away"
     assert user_of(life).tables.get("a").status == "active"
     assert UpdateKind.REBUILD not in {record.kind for record in records(world, "a")}
