@@ -5,16 +5,23 @@ The oracle looks at every commit: a view is its query over the update of its sou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from faults.campaign import run
+from faults.computer import SimulatedComputer
 from faults.lives import Life
 from faults.pieces import SmallPieces
 from faults.refreshing import Refreshing
 from faults.tables import BASES, declared, project
 from faults.world import World
 
-from freshtide.core.steps import Refresh
+from freshtide.core.instants import micros
+from freshtide.core.loads import LONGEST_PIECE
+from freshtide.core.steps import ComputedStep, Refresh
 from freshtide.runs import Places, replay_trace
+from freshtide.spark import SharedScans
 from freshtide.storage import Prepared, UpdateKind
 from tests.examples import slow_except
 from tests.faults.rebuilding import answered, backfill, begun, begun_steps, finish, land, land_all, records, user_of
@@ -75,6 +82,42 @@ def test_it_is_refreshed_between_its_parts_and_so_are_others(view: str) -> None:
     assert updated_meanwhile >= {"a", "b"}
     finish(world, life)
     assert replay_trace(Places(project()).trace, disk=world.disk.another_process()).difference is None
+
+
+def test_no_update_of_a_view_takes_longer_than_others_can_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes half a second per row of its source, and a minute as a whole: when it is new, and when rebuilt.
+
+    In files as small as these rows are no even share of the bytes: parts are twice as long as they should be at most.
+    """
+    world = World(20)
+    world.temper.slowness = 0.01
+    land_all(world, 60, every=_EVERY)
+    monkeypatch.setattr("freshtide.runtime.pieces._FIRST", 600)
+    prepared = SimulatedComputer.prepared
+    took: list[float] = []
+
+    @contextmanager
+    def slowly(
+        self: SimulatedComputer, step: ComputedStep, *, pool: str, scans: SharedScans | None = None
+    ) -> Iterator[Prepared | None]:
+        with prepared(self, step, pool=pool, scans=scans) as computed:
+            if isinstance(step, Refresh) and step.table.name == "large":
+                begins = world.oracle.table("large").freshness if step.span is None else step.span.after
+                stamps = [row[1] for row in world.oracle.table("a").rows.elements()]
+                took.append(0.5 * sum((begins or 0) < stamp <= micros(step.upto) for stamp in stamps))
+                self._threads.sleep(took[-1])
+            yield computed
+
+    monkeypatch.setattr(SimulatedComputer, "prepared", slowly)
+    life = world.begin_life()
+    finish(world, life)
+    assert sum(took) > 4 * LONGEST_PIECE
+    assert max(took) <= 2 * LONGEST_PIECE
+    took.clear()
+    answered(world, life, backfill(world, life, "large"))
+    assert sum(took) > 4 * LONGEST_PIECE
+    assert max(took) <= 2 * LONGEST_PIECE
+    finish(world, life)
 
 
 def test_a_view_follows_the_rebuild_of_its_source_in_parts_and_stays_as_it_was_until_the_last() -> None:

@@ -13,10 +13,10 @@ from freshtide.core.arrivals import Arrival
 from freshtide.core.loads import weight_of
 from freshtide.core.pieces import FIRST_RATE, GROWTH, LONGEST_PIECE, fitting, learnt_rate
 
-# A part of a view takes so many times what is fixed of it at least, so that cutting costs an eighth at most.
+# Where parts of a view would be mostly fixed, they take so many times that: then cutting costs an eighth.
 _FIXED_COSTS = 8.0
-# Parts whose sizes are less apart tell nothing about what is fixed.
-_OTHER_SIZE = 0.25
+# Parts whose sizes are less apart tell more about chance than about what is fixed.
+_OTHER_SIZE = 2.0
 
 
 def aim_of(within: float | None) -> float:
@@ -32,7 +32,7 @@ class _ViewPart:
     seconds: float
 
     def is_of_another_size_than(self, part: _ViewPart) -> bool:
-        return abs(self.weight - part.weight) > _OTHER_SIZE * part.weight
+        return max(self.weight, part.weight) >= _OTHER_SIZE * min(self.weight, part.weight)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class _ViewParts:
     def next(self, aim: float, within: float) -> float:
         """The bytes of the next part, which takes so long; or up to `within`, where most of that would be fixed."""
         last, fixed = self.last, self._fixed()
-        longest = max(aim, min(_FIXED_COSTS * fixed, within))
+        longest = aim if fixed <= aim / 2.0 else max(aim, min(_FIXED_COSTS * fixed, within))
         # What does not get shorter by being cut is cut less.
         wanted = (longest - fixed) / (last.seconds - fixed) if last.seconds > fixed < longest else GROWTH
         return last.weight * min(GROWTH, max(1.0 / GROWTH, wanted))
