@@ -17,7 +17,7 @@ from freshtide.project import Project
 from freshtide.runs import Places
 from freshtide.runtime.parts import RunParts, open_store
 from freshtide.runtime.pieces import PieceSizes
-from freshtide.storage import Store
+from freshtide.storage import FAN_IN, Store
 from freshtide.world import Flag
 
 
@@ -41,6 +41,7 @@ class Life:
         tell: Callable[[str, str], None],
         declares: Callable[[], Project],
         pieces: Callable[[], PieceSizes] = PieceSizes,
+        fan_in: int = FAN_IN,
         outgrown: Mapping[str, str] | None = None,
     ) -> None:
         """`declares` is asked for the project at the start, and whenever the files of it are read again."""
@@ -71,6 +72,7 @@ class Life:
             checks=computer.checks,
             reload=declares,
             pieces=pieces,
+            fan_in=fan_in,
             outgrown=lambda _project, _computer: outgrown or {},
             # What it computes it knows of each table by its name.
             recompute=lambda _project: computer,

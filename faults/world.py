@@ -18,10 +18,12 @@ from faults.producer import Producer
 from faults.tables import BASES, FEEDS, ROOT, VIEWS, project
 from faults.turns import Turns
 from freshtide.runtime.pieces import PieceSizes
+from freshtide.storage import FAN_IN
 
 # Virtual seconds that a call of the disk takes: a run looks for files less often where looking takes long.
 _CALL = 0.005
 _MACHINES = 2
+_EARLY = 3
 
 
 class World:
@@ -49,6 +51,8 @@ class World:
         """How much one update takes of a backlog or a rebuild, in processes that begin from now on."""
         self.outgrown: dict[str, str] = {}
         """Tables to which no row can be added as they are when a process begins, and why."""
+        self.fan_in = Random(f"fan-in {seed}").choice((FAN_IN, FAN_IN, FAN_IN, _EARLY))
+        """How many files are merged into one: in some worlds so few that it happens within a run."""
         self.power_cuts = 0
         for feed in FEEDS:
             self.disk.make_folders(ROOT / "landing" / feed)
@@ -80,6 +84,7 @@ class World:
             tell=self.history.note,
             declares=lambda: self.declared,
             pieces=self.pieces,
+            fan_in=self.fan_in,
             outgrown=self.outgrown,
         )
         self.lives.append(life)

@@ -18,7 +18,7 @@ from faults.tables import BASES, declared, project
 from faults.world import World
 
 from freshtide.core.instants import micros
-from freshtide.core.loads import LONGEST_PIECE
+from freshtide.core.pieces import LONGEST_PIECE
 from freshtide.core.steps import ComputedStep, Refresh
 from freshtide.runs import Places, replay_trace
 from freshtide.spark import SharedScans

@@ -34,7 +34,7 @@ from freshtide.runtime.units import UnitWorker
 from freshtide.runtime.watching import Check, SurroundingsWatch
 from freshtide.runtime.worker import UpdateWorker
 from freshtide.scheduling import RetryPolicy
-from freshtide.storage import DeltaLogs, RowEncoding, Store, Tidying, finish_interrupted
+from freshtide.storage import FAN_IN, DeltaLogs, RowEncoding, Store, Tidying, finish_interrupted
 from freshtide.world import Clock, Disk, Mailbox, Processes, ProcessLock, SystemProcesses, Threads, names_in
 
 _PRUNE_EVERY = 3_600.0
@@ -64,6 +64,8 @@ class RunParts:
     """Base tables to which what computes can add no row as they are, and why."""
     pieces: Callable[[], PieceSizes] = PieceSizes
     """How much of a backlog, or of a rebuild, one update takes."""
+    fan_in: int = FAN_IN
+    """How many small files of a table are merged into one."""
     on_change: Callable[[Project, Computer], None] = lambda _project, _computer: None
     """Told when another project is at work in the run."""
 
@@ -73,7 +75,9 @@ class RunParts:
 
     def _executor(self, project: Project, computer: Computer) -> Executor:
         retention = project.settings.retention
-        tidying = Tidying(self.store, Cuts(project.graph), retention=retention, clock=self.clock.now)
+        tidying = Tidying(
+            self.store, Cuts(project.graph), retention=retention, clock=self.clock.now, fan_in=self.fan_in
+        )
         return Executor(computer, self.store, tidying)
 
     @contextmanager

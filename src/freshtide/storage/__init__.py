@@ -9,7 +9,7 @@ update computes, and nothing needs Spark.
 
 from freshtide.storage.authority import Authority, Unrestricted
 from freshtide.storage.changes import Change, outgrown
-from freshtide.storage.compaction import compact
+from freshtide.storage.compaction import FAN_IN, compact
 from freshtide.storage.encoding import Footer, Parquet, RowEncoding
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
 from freshtide.storage.history import History
@@ -29,6 +29,7 @@ from freshtide.storage.tidying import Tidying
 
 __all__ = [
     "BEGINNING",
+    "FAN_IN",
     "GONE_AT",
     "LARGEST_FILE",
     "Authority",

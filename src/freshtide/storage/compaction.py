@@ -14,20 +14,27 @@ from freshtide.storage.rows import stored_rows
 from freshtide.storage.snapshots import DataFile, Snapshot
 from freshtide.storage.tables import StoredTable
 
-_FAN_IN = 16
+FAN_IN = 16
 LARGEST_MERGE = 64 * 1024 * 1024
 
 
-def compact(table: StoredTable, *, at: float, closed_before: int | None = None, largest: int = LARGEST_MERGE) -> bool:
-    """Merge one rung of files, of at most `largest` bytes together, if one is full; whether it did.
+def compact(
+    table: StoredTable,
+    *,
+    at: float,
+    closed_before: int | None = None,
+    largest: int = LARGEST_MERGE,
+    fan_in: int = FAN_IN,
+) -> bool:
+    """Merge one rung of `fan_in` files, of at most `largest` bytes together, if one is full; whether it did.
 
     With `closed_before` only files whose rows are all stamped before it are merged: open partitions are
     replaced by the next update anyway, and must stay in files of their own.
     """
     snapshot = table.snapshot
-    if snapshot is None or len(snapshot.files) < _FAN_IN:
+    if snapshot is None or len(snapshot.files) < fan_in:
         return False
-    rung = _full_rung(snapshot, closed_before, largest)
+    rung = _full_rung(snapshot, closed_before, largest, fan_in)
     if rung is None:
         return False
     rows = stored_rows(snapshot, rung)
@@ -39,14 +46,14 @@ def compact(table: StoredTable, *, at: float, closed_before: int | None = None, 
     return True
 
 
-def _full_rung(snapshot: Snapshot, closed_before: int | None, largest: int) -> tuple[DataFile, ...] | None:
+def _full_rung(snapshot: Snapshot, closed_before: int | None, largest: int, fan_in: int) -> tuple[DataFile, ...] | None:
     rungs: dict[tuple[object, ...], list[DataFile]] = defaultdict(list)
     for file in _in_time_order(snapshot.files):
         if closed_before is not None and (file.high is None or file.high >= closed_before):
             continue
         rung = (tuple(file.partition_values.items()), rung_of(file.size))
         rungs[rung].append(file)
-        if len(rungs[rung]) == _FAN_IN:
+        if len(rungs[rung]) == fan_in:
             merged = tuple(rungs[rung])
             if sum(member.size for member in merged) <= largest:
                 return merged
@@ -58,7 +65,7 @@ def rung_of(size: int) -> int:
     """0 up to 64 kB, then one more for every factor of 16."""
     rung, limit = 0, 64 * 1024
     while size > limit:
-        rung, limit = rung + 1, limit * _FAN_IN
+        rung, limit = rung + 1, limit * FAN_IN
     return rung
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.maintenance import MODES
 from freshtide.core.sides import GONE, OPEN, sides
 from freshtide.core.tables import Table
-from freshtide.storage.compaction import compact
+from freshtide.storage.compaction import FAN_IN, compact
 from freshtide.storage.latest import LARGEST_FILE
 from freshtide.storage.records import UpdateRecord
 from freshtide.storage.store import Store
@@ -20,11 +21,15 @@ _PAST_OF_LATEST_TABLES = 3_600.0
 class Tidying:
     """Keeps the thousandth update of a table as quick as the first."""
 
-    def __init__(self, store: Store, cuts: Cuts, *, retention: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, cuts: Cuts, *, retention: float, clock: Callable[[], float], fan_in: int = FAN_IN
+    ) -> None:
+        """So many files of about the same size are merged into one."""
         self._store = store
         self._cuts = cuts
         self._retention = retention
         self._clock = clock
+        self._compact = partial(compact, fan_in=fan_in)
 
     def tidy(self, table: Table) -> None:
         stored = self._store.table(table.name, time_column=table.time_column)
@@ -32,12 +37,12 @@ class Tidying:
         if snapshot is None:
             return
         if table.is_latest:
-            compact(stored, at=self._clock(), largest=LARGEST_FILE)
+            self._compact(stored, at=self._clock(), largest=LARGEST_FILE)
         elif not MODES[table.maintain].is_written_whole:
             closed = None
             if MODES[table.maintain].has_open_buckets and snapshot.freshness is not None:
                 closed = self._cuts.closed_before(table.name, snapshot.freshness)
-            compact(stored, at=self._clock(), closed_before=closed)
+            self._compact(stored, at=self._clock(), closed_before=closed)
         past = self._retention if not table.is_latest else min(self._retention, _PAST_OF_LATEST_TABLES)
         stored.keep_house(past, at=self._clock())
         if table.is_base:
@@ -50,7 +55,7 @@ class Tidying:
         for side in sides(table):
             beside = self._store.table(side)
             if beside.snapshot is not None and beside.snapshot.number == number:
-                compact(beside, at=self._clock())
+                self._compact(beside, at=self._clock())
                 # What is known of keys is written anew, too. Rejects stay.
                 kept = past if side.endswith((GONE, OPEN)) else self._retention
                 beside.keep_house(kept, at=self._clock())
@@ -61,5 +66,5 @@ class Tidying:
             target = self._store.table(name)
             # One that is not as far as its table is for those to mend who look for losses.
             if target.snapshot is not None and target.snapshot.number == number:
-                compact(target, at=self._clock())
+                self._compact(target, at=self._clock())
                 target.keep_house(self._retention, at=self._clock())
