@@ -10,7 +10,7 @@ from faults.world import World
 
 from freshtide.catalog import Catalog, Request, RequestKind
 from freshtide.runs import Places
-from freshtide.storage import UpdateRecord
+from freshtide.storage import FAN_IN, UpdateRecord
 
 _PATIENCE = 600.0
 
@@ -28,6 +28,7 @@ def begun(seed: int, files: int = 12, *, every: float = 0.0) -> tuple[World, Lif
     """A world in which so many files of each feed are loaded, which have landed every so many seconds."""
     world = World(seed)
     world.pieces = SmallPieces
+    world.fan_in = FAN_IN  # No file is left behind by being merged: what no log names is a part.
     land_all(world, files, every=every)
     life = world.begin_life()
     finish(world, life)
