@@ -14,7 +14,7 @@ from tests.warehouse.shop import Shop
 
 def test_a_run_is_refused_once_it_is_known_that_the_tables_do_not_fit(tmp_path: Path, spark: SparkSession) -> None:
     shop = Shop(tmp_path / "shop", spark, tracks=1, scheduler="edf-partitioned")
-    shop.events("a", period="1ms")
+    shop.events("a", period="10ms")
     shop.drop_events("a", "1.csv", [(1, "x", 1)])
     # Nobody knows yet what the table costs, so it is loaded.
     shop.load()
