@@ -24,7 +24,20 @@ from freshtide.runs import Places, replay_trace
 from freshtide.spark import SharedScans
 from freshtide.storage import Prepared, UpdateKind
 from tests.examples import slow_except
-from tests.faults.rebuilding import answered, backfill, begun, begun_steps, finish, land, land_all, records, user_of
+from tests.faults.rebuilding import (
+    answered,
+    backfill,
+    begun,
+    begun_steps,
+    cancel,
+    finish,
+    land,
+    land_all,
+    records,
+    refused,
+    user_of,
+    written_parts,
+)
 
 # By view the feed of its source.
 _FED = {"large": "in_order", "per_minute": "with_late"}
@@ -54,6 +67,24 @@ def test_a_view_is_rebuilt_in_parts_and_lands_in_one_commit(view: str) -> None:
     assert parts(world, view) - before >= 4
     assert [record.kind for record in records(world, view)[at:]] == [UpdateKind.REBUILD]
     assert world.oracle.table(view).rows == rows
+    finish(world, life)
+
+
+@pytest.mark.parametrize("view", _FED)
+def test_a_backfill_of_a_view_that_is_cancelled_leaves_it_as_it_was(view: str) -> None:
+    world, life = begun(19, files=_FILES, every=_EVERY)
+    superseded = set(written_parts(world, view))
+    number, begun_before, at = backfill(world, life, view), parts(world, view), world.oracle.table(view).number
+    wait_for_parts(world, life, view, more_than=begun_before + 2)
+    assert set(written_parts(world, view)) > superseded
+    told = answered(world, life, cancel(world, life, view))
+    assert refused(world, life, number) == told
+    world.go_on(30.0)
+    assert world.oracle.table(view).number == at
+    assert set(written_parts(world, view)) == superseded, "what was written is thrown away"
+    land(world, _FED[view])
+    finish(world, life)
+    answered(world, life, backfill(world, life, view))
     finish(world, life)
 
 

@@ -23,12 +23,13 @@ from freshtide.runtime.booking import GoneBackError, after_update, catch_up
 from freshtide.runtime.execution import Computer, Executor, Outcome
 from freshtide.runtime.latest import WaitingRows
 from freshtide.runtime.memory import UpdateMemory
-from freshtide.runtime.rebuilds import DroppedRebuildError, RebuildPart
+from freshtide.runtime.rebuilds import Dropped, DroppedRebuildError, RebuildPart
 from freshtide.runtime.steps import Steps
 from freshtide.runtime.unchanged import ChangedFilesError
 from freshtide.runtime.verdicts import reason_of, surroundings_at_fault
 from freshtide.runtime.viewrebuilds import OutdatedPartsError, ViewPart
 from freshtide.runtime.watching import Surroundings
+from freshtide.runtime.writtenparts import WrittenPart
 from freshtide.spark import AwaitedTableError, SharedScans, SparkEndedError, UnreadableFilesError
 from freshtide.storage import Prepared, Store, UpdateKind
 from freshtide.world import Clock
@@ -258,7 +259,11 @@ class UpdateWorker:
     ) -> Prepared:
         """What is to be committed of a table that is computed anew, if it still is."""
         if command.rebuild:
-            self._rebuilds.land(table.name)
+            try:
+                self._rebuilds.land(table.name)
+            except DroppedRebuildError:
+                Dropped([WrittenPart(prepared=prepared)]).discard()
+                raise
         return prepared if part is None else part.gathered(prepared)
 
     def _book(self, table: Table, done: _Done, *, update: int, started: float, took: float) -> TableRow:
