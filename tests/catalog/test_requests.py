@@ -41,6 +41,14 @@ def test_nobody_waits_for_a_run_that_has_ended(catalog: Catalog) -> None:
     assert catalog.requests.open_after(0) == []
 
 
+def test_who_waits_for_a_backfill_is_told_that_the_next_run_takes_it_up(catalog: Catalog) -> None:
+    number = catalog.requests.add(RequestKind.BACKFILL, "cpu", at=1.0)
+    catalog.requests.take_up(number)
+    with pytest.raises(NoAnswerError, match=r"next run takes the backfill up; `freshtide backfill cpu --cancel`"):
+        catalog.requests.wait_for(number, going_on=lambda: False)
+    assert [request.id for request in catalog.requests.open_after(0)] == [number]
+
+
 def test_an_answer_at_the_last_moment_counts(catalog: Catalog) -> None:
     number = catalog.requests.add(RequestKind.PAUSE, "cpu", at=1.0)
     ended = threading.Event()

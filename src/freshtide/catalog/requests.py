@@ -136,7 +136,7 @@ class RequestQueue:
                 if request is not None and request.done:
                     return request
                 if not there:
-                    raise NoAnswerError("The run has ended without an answer.", way_out="Ask again.")
+                    raise self._left_behind(request_id, request)
                 if until is not None and _CLOCK.steady() > until:
                     raise self._no_answer(request_id)
                 if begun_by is not None and _CLOCK.steady() > begun_by:
@@ -146,6 +146,13 @@ class RequestQueue:
                 time.sleep(_LOOK_EVERY)
         finally:
             self.withdraw(request_id)
+
+    def _left_behind(self, request_id: int, request: Request | None) -> NoAnswerError:
+        told = "The run has ended without an answer."
+        if self.withdraw(request_id) or request is None or request.kind is not RequestKind.BACKFILL:
+            return NoAnswerError(told, way_out="Ask again.")
+        way_out = f"The next run takes the backfill up; `freshtide backfill {request.target} --cancel` drops it."
+        return NoAnswerError(told, way_out=way_out)
 
     def _no_answer(self, request_id: int) -> NoAnswerError:
         if self.withdraw(request_id):
