@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from freshtide.core.tables import Table
 
-REJECTS, LATE, GONE, OPEN = "__rejects", "__late", "__gone", "__open"
-RESERVED_ENDINGS = (REJECTS, LATE, GONE, OPEN)
+REJECTS, LATE, GONE, OPEN, STATE = "__rejects", "__late", "__gone", "__open", "__state"
+RESERVED_ENDINGS = (REJECTS, LATE, GONE, OPEN, STATE)
 WAITS = "__waits"
 """Tells, of what is put down for open windows, which rows have been in no window yet and are counted as waiting."""
 
@@ -15,6 +15,11 @@ def sides(table: Table) -> tuple[str, ...]:
     if not table.is_latest:
         return f"{table.name}{REJECTS}", f"{table.name}{LATE}"
     return f"{table.name}{REJECTS}", gone_beside(table) if keys_can_go(table) else open_beside(table)
+
+
+def state_beside(table: Table, place: int) -> str:
+    """Where a view that is maintained from changes keeps what one of its operators has to know."""
+    return f"{table.name}__{place}{STATE}"
 
 
 def keys_can_go(table: Table) -> bool:

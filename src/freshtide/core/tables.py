@@ -31,6 +31,8 @@ class Maintenance(StrEnum):
     APPEND = "append"
     PARTITIONS = "partitions"
     FULL = "full"
+    INCREMENTAL = "incremental"
+    """From the changes of its sources, whatever these are, with what has to be kept for that."""
     LATEST = "latest"
     """Only the newest row of each update key counts (Moga et al. 2009)."""
 

@@ -88,4 +88,6 @@ def _recovered(
         for side in sides(table):
             beside = store.recovered(side, time_column=table.time_column if side.endswith(LATE) else None)
             beside.roll_back(landed, at=now)
+    for state in snapshot.record.states if snapshot is not None and snapshot.record is not None else ():
+        store.recovered(state).roll_back(landed, at=now)
     return row

@@ -23,9 +23,10 @@ from pyspark.sql.types import (
 from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import SqlQuery, Table
+from freshtide.core.tables import Maintenance, SqlQuery, Table
 from freshtide.spark.failures import plain_words
 from freshtide.spark.flows.loads import LoadingFlows
+from freshtide.spark.incremental import NotIncrementalError, compiled
 from freshtide.spark.permissions import NotPermittedError
 from freshtide.spark.queries import resolve
 from freshtide.spark.schemas import TableSchemas, input_schema
@@ -58,10 +59,15 @@ def resolve_columns(
             schema = frame.schema if flow is None else flow.columns(session, frame, known)
             if schema is not None:
                 known[table.name] = _checked(table, schema)
+            if table.maintain is Maintenance.INCREMENTAL:
+                compiled(session, table.query, inputs)
         except PySparkException as error:
             problems.append(problem_of(table, error))
         except ProjectError as error:
             problems += error.problems
+        except NotIncrementalError as error:
+            told = f"'{table.name}' cannot be maintained from changes: {error.operator} has no rule."
+            problems.append(Problem(message=told, origin=table.origin, way_out=error.way_out))
         except NotPermittedError as error:
             told = f"In '{table.name}': {error.message}"
             problems.append(Problem(message=told, origin=table.origin, way_out=error.way_out))

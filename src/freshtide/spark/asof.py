@@ -11,6 +11,7 @@ it is, and its commits name the updates of its sources that they are computed fr
 from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.errors import FreshtideError
@@ -60,6 +61,21 @@ class TableStates:
         """From which time stamp on rows of a table have been revised by updates after a number."""
         return self._store.table(name).revised_since(number)
 
+    def version_of(self, name: str, freshness: int) -> Snapshot | None:
+        """A version of just this freshness, where it is at hand."""
+        return self._store.table(name, time_column=self._graph[name].time_column).as_of(freshness)
+
+    def after(self, name: str, number: int) -> Snapshot | None:
+        """The table as it was after an update; None where that is not kept whole."""
+        pinned = self.pin(name)
+        if pinned is not None and pinned.number == number:
+            return pinned
+        return self._store.table(name, time_column=self._graph[name].time_column).after(number)
+
+    def schema(self, name: str) -> StructType:
+        """The columns that the table is declared with."""
+        return self._schemas.of(name)
+
     def newest(self, name: str) -> DataFrame:
         """The table as it is stored now."""
         return self._read(self._graph[name], self.pin(name), None, None)
@@ -82,7 +98,7 @@ class TableStates:
             return self._read(table, snapshot, since, self._cuts.closed_before(name, cut))
         if snapshot is not None and snapshot.freshness == cut:
             return self._read(table, snapshot, since, None)
-        exact = self._store.table(name, time_column=table.time_column).as_of(cut)
+        exact = self.version_of(name, cut)
         if exact is not None:
             return self._read(table, exact, since, None)
         return self._partly_computed(table, snapshot, cut, since)
@@ -126,7 +142,7 @@ class TableStates:
         """A table after one of its updates; without a number, before the first."""
         if number is None:
             return None
-        snapshot = self._store.table(name, time_column=self._graph[name].time_column).after(number)
+        snapshot = self.after(name, number)
         if snapshot is None:
             raise PastGoneError(
                 f"What '{name}' held after its update {number} is not kept any more.",

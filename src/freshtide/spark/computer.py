@@ -16,18 +16,19 @@ from freshtide.core.feeds import Column, Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
-from freshtide.core.tables import Table
+from freshtide.core.tables import Maintenance, Table
 from freshtide.spark.asof import TableStates
 from freshtide.spark.discovery import discovered_columns
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.health import SparkHealth
+from freshtide.spark.incremental import CompiledQueries
 from freshtide.spark.ingest import WatchFiles
 from freshtide.spark.latest.listeners import Listeners
 from freshtide.spark.latest.serving import LatestStreams, QueueMaker
 from freshtide.spark.latest.tables import LatestTables
 from freshtide.spark.loading import BaseTableLoader
-from freshtide.spark.maintenance import LatestViewMaintainer, ViewMaintainer
+from freshtide.spark.maintenance import IncrementalViewMaintainer, LatestViewMaintainer, ViewMaintainer
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas, arrow_schema_of
 from freshtide.spark.sessions import SparkTracks
@@ -96,6 +97,7 @@ class SparkComputer:
         self._flows = flows
         self._large_update = large_update
         self._clock = clock
+        self._compiled = CompiledQueries()
 
     def columns(self, table: str) -> pa.Schema | None:
         """What an update of a table would write; None where nobody knows yet."""
@@ -184,10 +186,25 @@ class SparkComputer:
             flow=self._flows.of(table),
         )
 
-    def _refresher(self, table: Table, states: TableStates) -> ViewMaintainer | LatestViewMaintainer:
+    def _refresher(
+        self, table: Table, states: TableStates
+    ) -> ViewMaintainer | IncrementalViewMaintainer | LatestViewMaintainer:
         if table.is_latest:
             return LatestViewMaintainer(table, self._latest, states, clock=self._clock, listeners=self._listeners)
-        return self._maintainer(table, states)
+        whole = self._maintainer(table, states)
+        if table.maintain is not Maintenance.INCREMENTAL:
+            return whole
+        return IncrementalViewMaintainer(
+            whole,
+            table,
+            self._store.table(table.name, time_column=table.time_column),
+            states,
+            graph=self._graph,
+            store=self._store,
+            compiled=lambda: self._compiled.of(states.session, table, self._schemas),
+            large_update=self._large_update,
+            clock=self._clock,
+        )
 
     def _maintainer(self, table: Table, states: TableStates) -> ViewMaintainer:
         stored = self._store.table(table.name, time_column=table.time_column)

@@ -139,6 +139,10 @@ class UpdateRecord:
     beside the one that it loads: the number of the update of that one."""
     targets: Mapping[str, int] = field(default_factory=dict)
     """A table that a flow loads: the number that each table which the flow writes beside it has come to with it."""
+    states: Mapping[str, int] = field(default_factory=dict)
+    """A view that is maintained from changes: the number that each table of what it keeps has come to with it."""
+    from_changes: bool = False
+    """Whether it was computed from what had changed of the sources, and not from all that they hold."""
     revised_from: int | None = None
     """Rows stamped from here on, which dependents may have used, are other ones than before; None: no row."""
     left: int = 0
@@ -165,6 +169,8 @@ class UpdateRecord:
             "files": [file.to_metadata() for file in self.arrivals],
             "sources": dict(self.sources),
             "targets": dict(self.targets),
+            "states": dict(self.states),
+            "from_changes": self.from_changes,
             "revised_from": self.revised_from,
             "left": self.left,
             "writer": self.writer.to_metadata(),
@@ -196,6 +202,8 @@ class UpdateRecord:
             arrivals=tuple(LoadedArrival.from_metadata(file) for file in data["files"]),
             sources=data["sources"],
             targets=data.get("targets", {}),
+            states=data.get("states", {}),
+            from_changes=data.get("from_changes", False),
             revised_from=data["revised_from"],
             left=data.get("left", 0),
             writer=writer_of(data),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from freshtide.core.cuts import Cuts
@@ -11,7 +11,6 @@ from freshtide.core.sides import GONE, OPEN, sides
 from freshtide.core.tables import Table
 from freshtide.storage.compaction import FAN_IN, compact
 from freshtide.storage.latest import LARGEST_FILE
-from freshtide.storage.records import UpdateRecord
 from freshtide.storage.store import Store
 
 # Each update of a latest table writes some of its files anew, and nobody asks for what was superseded.
@@ -48,7 +47,9 @@ class Tidying:
         if table.is_base:
             self._tidy_beside(table, snapshot.number, past)
         if snapshot.record is not None:
-            self._tidy_targets(snapshot.record)
+            self._tidy_together(snapshot.record.targets, self._retention)
+            # Nobody asks for what was kept before.
+            self._tidy_together(snapshot.record.states, min(self._retention, _PAST_OF_LATEST_TABLES))
 
     def _tidy_beside(self, table: Table, number: int, past: float) -> None:
         """The same for what the last load has put aside, if anything."""
@@ -60,11 +61,11 @@ class Tidying:
                 kept = past if side.endswith((GONE, OPEN)) else self._retention
                 beside.keep_house(kept, at=self._clock())
 
-    def _tidy_targets(self, record: UpdateRecord) -> None:
-        """What else the flow writes that loads the table: each load opens it, which takes as long as its log says."""
-        for name, number in record.targets.items():
+    def _tidy_together(self, tables: Mapping[str, int], past: float) -> None:
+        """What else updates of the table write: each opens it, which takes as long as its log says."""
+        for name, number in tables.items():
             target = self._store.table(name)
             # One that is not as far as its table is for those to mend who look for losses.
             if target.snapshot is not None and target.snapshot.number == number:
                 self._compact(target, at=self._clock())
-                target.keep_house(self._retention, at=self._clock())
+                target.keep_house(past, at=self._clock())

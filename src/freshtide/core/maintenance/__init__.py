@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from freshtide.core.maintenance.append import Append
 from freshtide.core.maintenance.full import Full
+from freshtide.core.maintenance.incremental import Incremental
 from freshtide.core.maintenance.latest import Latest
 from freshtide.core.maintenance.mode import Mode
 from freshtide.core.maintenance.partitions import Partitions
@@ -17,6 +18,7 @@ MODES: Mapping[Maintenance, Mode] = {
     Maintenance.APPEND: Append(),
     Maintenance.PARTITIONS: Partitions(),
     Maintenance.FULL: Full(),
+    Maintenance.INCREMENTAL: Incremental(),
     Maintenance.LATEST: Latest(),
 }
 

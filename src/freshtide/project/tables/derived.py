@@ -18,6 +18,8 @@ from freshtide.project.tables.outputs import BuiltTable, TableError, check_parti
 from freshtide.project.tables.sources import ResolvedTable
 from freshtide.sql import ParsedQuery, Shape, SourceShape, nondeterministic_functions, shape_of
 
+_NEVER_FINAL = (Maintenance.FULL, Maintenance.INCREMENTAL, Maintenance.LATEST)
+
 
 def derived_table(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> BuiltTable:
     """The derived table that was declared, or a TableError. Its sources are among those built."""
@@ -82,7 +84,7 @@ def _plan(shape: Shape, resolved: ResolvedTable, tables: Mapping[str, Table]) ->
     facts = {
         source: SourceFacts(
             appends_only=cuts.appends_only(source),
-            revisable_forever=tables[source].maintain in (Maintenance.FULL, Maintenance.LATEST),
+            revisable_forever=tables[source].maintain in _NEVER_FINAL,
             keeps_latest=tables[source].is_latest,
         )
         for source in resolved.sources

@@ -85,6 +85,8 @@ def plan_maintenance(
             plan = case.partitions()
         case Maintenance.FULL:
             plan = case.full("as declared")
+        case Maintenance.INCREMENTAL:
+            plan = replace(case.full("as declared"), maintain=Maintenance.INCREMENTAL)
         case Maintenance.LATEST:
             raise MaintenanceError(
                 f"The view '{name}' cannot keep the newest row of each key: it does not say what the key is.",

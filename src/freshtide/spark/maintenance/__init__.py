@@ -3,7 +3,8 @@
 What is final at a cut is in `core/maintenance`, under the same names. Nothing here commits anything.
 """
 
+from freshtide.spark.maintenance.incremental import IncrementalViewMaintainer
 from freshtide.spark.maintenance.latest import LatestViewMaintainer
 from freshtide.spark.maintenance.views import ViewMaintainer
 
-__all__ = ["LatestViewMaintainer", "ViewMaintainer"]
+__all__ = ["IncrementalViewMaintainer", "LatestViewMaintainer", "ViewMaintainer"]

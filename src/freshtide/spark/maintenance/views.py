@@ -30,6 +30,8 @@ INCREMENTS: Mapping[Maintenance, Increment] = {
     Maintenance.APPEND: append.increment,
     Maintenance.PARTITIONS: partitions.increment,
     Maintenance.FULL: full.increment,
+    # What it gains by changes is not computed here: this is for when all of it is.
+    Maintenance.INCREMENTAL: full.increment,
 }
 SPANNED: Mapping[Maintenance, Spanned] = {
     Maintenance.APPEND: append.spanned,

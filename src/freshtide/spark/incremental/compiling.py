@@ -1,0 +1,223 @@
+"""From a query to operators that are maintained from changes: a rule for each operator that Spark makes of the query.
+
+Spark has resolved names, types and subqueries by then, and what it has made of the query gives the same rows whatever
+the sources hold: nothing is known of them but their columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from freshtide.core.tables import Query, Table
+from freshtide.spark.incremental.aggregates import Aggregate
+from freshtide.spark.incremental.joins import Join
+from freshtide.spark.incremental.keyed import Keyed
+from freshtide.spark.incremental.leaves import Constant, Leaf
+from freshtide.spark.incremental.operators import NotIncrementalError, Operator, require_comparable
+from freshtide.spark.incremental.plans import Attribute, Plans, kind_of, listed
+from freshtide.spark.incremental.rowwise import Expand, Project, RowWise, Union
+from freshtide.spark.queries import evaluate, source_names
+from freshtide.spark.schemas import TableSchemas
+
+_JOINS = {"Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi", "LeftAnti", "ExistenceJoin"}
+_SESSION = "spark.sessionWindow"
+_NUMBERED = re.compile(r"#\d+L?")
+_WORDS = {
+    "GlobalLimit": "LIMIT without ORDER BY",
+    "LocalLimit": "LIMIT without ORDER BY",
+    "Offset": "OFFSET",
+    "Sample": "TABLESAMPLE",
+    "BatchEvalPython": "a function in Python",
+    "ArrowEvalPython": "a function in Python",
+    "RecursiveUnion": "a recursive query",
+    "UnionLoop": "a recursive query",
+}
+"""What users call an operator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A query that can be maintained from changes."""
+
+    root: Operator
+    stateful: tuple[Aggregate | Keyed, ...]
+    """Operators of which something is kept, each by its place."""
+    names: tuple[str, ...]
+    """Of the columns of the view."""
+    fingerprint: str
+    """Of the operators and what they keep: what another plan has kept is of no use."""
+
+
+def compiled(session: SparkSession, query: Query, schemas: Mapping[str, StructType]) -> Compiled:
+    """The operators of a query; NotIncrementalError names the first one that there is no rule for."""
+    plans = Plans(session)
+    names = source_names(query)
+    opaque = [plans.opaque(schemas[name]) for name in names]
+    frame = evaluate(session, query, [source for source, _ in opaque])
+    require_comparable(frame.schema)
+    plan = plans.optimised(frame)
+    sources = {number: name for (_, number), name in zip(opaque, names, strict=True)}
+    compiler = _Compiler(plans, sources)
+    compiler.ask_for(plans.output(plan))
+    compiler.look_through(plan)
+    plans.asked = compiler.asked
+    root = compiler.operator(_without_order(plan))
+    told = _NUMBERED.sub("", str(plan.toString()))
+    return Compiled(
+        root=root,
+        stateful=tuple(compiler.stateful),
+        names=tuple(frame.columns),
+        fingerprint=hashlib.sha256(told.encode()).hexdigest()[:16],
+    )
+
+
+class CompiledQueries:
+    """The queries of a project, each looked at once for as long as Spark lives."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Compiled] = {}
+
+    def of(self, session: SparkSession, table: Table, schemas: TableSchemas) -> Compiled:
+        known = str(session.sparkContext.applicationId), table.name
+        if known not in self._known:
+            columns = {source: schemas.of(source) for source in table.sources}
+            self._known[known] = compiled(session, table.query, columns)
+        return self._known[known]
+
+
+class _Compiler:
+    def __init__(self, plans: Plans, sources: Mapping[int, str]) -> None:
+        self.stateful: list[Aggregate | Keyed] = []
+        self._plans = plans
+        self._sources = sources
+        self.asked: set[int] = set()
+
+    def ask_for(self, attributes: list[Attribute]) -> None:
+        self.asked |= {attribute.id for attribute in attributes}
+
+    def look_through(self, plan: JavaObject) -> None:
+        """Which columns are asked for; what cannot be repeated is refused wherever it stands."""
+        if kind_of(plan) == "LogicalRDD":
+            return
+        if not plan.deterministic():
+            raise NotIncrementalError("what gives another result each time")
+        for expression in listed(plan.expressions()):
+            if self._plans.has_subquery(expression):
+                raise NotIncrementalError("a subquery that gives a single value")
+        self.asked |= {int(one.exprId().id()) for one in listed(plan.references().toSeq())}
+        for child in listed(plan.children()):
+            if kind_of(plan) == "Union":
+                # It takes columns by their places.
+                self.ask_for(self._plans.output(child))
+            self.look_through(child)
+
+    def operator(self, plan: JavaObject) -> Operator:  # noqa: PLR0911 - one for each rule
+        kind = kind_of(plan)
+        match kind:
+            case "LogicalRDD":
+                return self._leaf(plan)
+            case "LocalRelation" | "OneRowRelation" | "Range":
+                return Constant(plan, len(self._plans.output(plan)))
+            case "Filter":
+                fused = self._fused(plan)
+                return fused or RowWise(self._plans, plan, self.operator(plan.child()), passes=_same(self._plans, plan))
+            case "Project":
+                child = self.operator(plan.child())
+                return Project(self._plans, plan, child, passes=_projected(self._plans, plan))
+            case "Expand":
+                return Expand(self._plans, plan, self.operator(plan.child()), passes={})
+            case "Generate":
+                return RowWise(self._plans, plan, self.operator(plan.child()), passes=_same(self._plans, plan))
+            case "Union":
+                return Union([self.operator(child) for child in listed(plan.children())])
+            case "Join":
+                return self._join(plan)
+            case "Aggregate":
+                return self._aggregate(plan)
+            case "Window":
+                return self._window(plan, plan)
+            case "GlobalLimit":
+                return self._first_rows(plan)
+            case "Sort" | "SubqueryAlias" | "ResolvedHint":
+                return self.operator(plan.child())
+        raise NotIncrementalError(_WORDS.get(kind, f"the operator {kind}"))
+
+    def _leaf(self, plan: JavaObject) -> Operator:
+        names = {int(one.exprId().id()): str(one.name()) for one in listed(plan.output())}
+        asked = [names[attribute.id] for attribute in self._plans.output(plan)]
+        return Leaf(self._sources[int(plan.rdd().id())], asked)
+
+    def _join(self, plan: JavaObject) -> Operator:
+        if self._plans.join_kind(plan) not in _JOINS:
+            raise NotIncrementalError(f"a join of the kind {self._plans.join_kind(plan)}")
+        return Join(self._plans, plan, self.operator(plan.left()), self.operator(plan.right()))
+
+    def _aggregate(self, plan: JavaObject) -> Operator:
+        grouping = listed(plan.groupingExpressions())
+        sessions = [
+            one for one in grouping if kind_of(one) == "AttributeReference" and one.metadata().contains(_SESSION)
+        ]
+        if not sessions:
+            return self._keeps(Aggregate(self._plans, plan, self.operator(plan.child()), len(self.stateful)))
+        keys = [Attribute(one) for one in grouping if one not in sessions]
+        return self._keyed(plan, plan, keys)
+
+    def _window(self, plan: JavaObject, bottom: JavaObject) -> Operator:
+        partition = listed(bottom.partitionSpec())
+        if kind_of(bottom.child()) == "WindowGroupLimit":
+            # Spark's own: of each partition it leaves only rows that the condition above can let pass.
+            bottom = bottom.child()
+        if any(self._plans.attribute_id(one) is None for one in partition):
+            raise NotIncrementalError("a window function that is partitioned by what is computed")
+        return self._keyed(plan, bottom, [Attribute(one) for one in partition])
+
+    def _fused(self, plan: JavaObject) -> Operator | None:
+        """A condition on a window function: of rows that it leaves out nothing is kept."""
+        below = plan.child()
+        return self._window(plan, below) if kind_of(below) == "Window" else None
+
+    def _first_rows(self, plan: JavaObject) -> Operator:
+        local = plan.child()
+        ordered = local.child() if kind_of(local) == "LocalLimit" else local
+        if kind_of(ordered) != "Sort":
+            raise NotIncrementalError(_WORDS["GlobalLimit"])
+        return self._keyed(plan, ordered, [])
+
+    def _keyed(self, plan: JavaObject, bottom: JavaObject, keys: list[Attribute]) -> Operator:
+        child = self.operator(bottom.child())
+        return self._keeps(Keyed(self._plans, plan, bottom, child, len(self.stateful), keys=keys))
+
+    def _keeps(self, operator: Aggregate | Keyed) -> Operator:
+        # An operator below it has taken a place meanwhile.
+        operator.place = len(self.stateful)
+        self.stateful.append(operator)
+        return operator
+
+
+def _without_order(plan: JavaObject) -> JavaObject:
+    """A table has no order."""
+    return _without_order(plan.child()) if kind_of(plan) == "Sort" else plan
+
+
+def _same(plans: Plans, plan: JavaObject) -> dict[int, int]:
+    """The columns that an operator passes on, by their places above and below."""
+    below = {attribute.id: place for place, attribute in enumerate(plans.output(plan.child()))}
+    return {place: below[a.id] for place, a in enumerate(plans.output(plan)) if a.id in below}
+
+
+def _projected(plans: Plans, plan: JavaObject) -> dict[int, int]:
+    below = {attribute.id: place for place, attribute in enumerate(plans.output(plan.child()))}
+    found: dict[int, int] = {}
+    for place, expression in enumerate(listed(plan.projectList())):
+        own = expression.child() if kind_of(expression) == "Alias" else expression
+        number = plans.attribute_id(own)
+        if number is not None and number in below:
+            found[place] = below[number]
+    return found

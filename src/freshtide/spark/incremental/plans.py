@@ -1,0 +1,232 @@
+"""Spark's logical plans from Python: what an operator is made of, and the same operator over other rows.
+
+Between operators rows are frames whose columns are called by their places (`c0`, `c1`, ...), with a last column for the
+sign of a change. An operator of a plan knows its columns by numbers instead: to put a frame below it, each column of
+the frame is given the number that the operator asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from py4j.java_gateway import JavaObject, JVMView
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.classic.column import Column as JvmColumn
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from freshtide.spark.jvm import jvm_of
+from freshtide.spark.reading import empty_frame
+
+SIGN = "__sign"
+"""1: the row has come, -1: it has gone."""
+
+# Operators whose columns are those of what is below them, and perhaps some more.
+_PASSING = {"LogicalRDD", "Filter", "Join", "Window", "Generate", "Sort", "GlobalLimit", "LocalLimit"}
+
+
+def column(place: int) -> str:
+    return f"c{place}"
+
+
+def columns(width: int) -> list[str]:
+    return [column(place) for place in range(width)]
+
+
+class Attribute:
+    """A column of an operator: by its number expressions refer to it."""
+
+    def __init__(self, of: JavaObject) -> None:
+        self.java = of
+        self.number = of.exprId()
+        self.id = int(self.number.id())
+
+
+class Plans:
+    """Builds plans in the JVM."""
+
+    def __init__(self, session: SparkSession) -> None:
+        names = session.sparkContext._jvm
+        assert names is not None
+        self.session = session
+        self._parts = _parts_of(names)
+        self._jvm = jvm_of(session)
+        self.asked: set[int] | None = None
+        """Numbers of the columns that any operator asks for: no others are passed on."""
+
+    def optimised(self, frame: DataFrame) -> JavaObject:
+        return frame._jdf.queryExecution().optimizedPlan()
+
+    def opaque(self, schema: StructType) -> tuple[DataFrame, int]:
+        """A source of which nothing but the columns is known, and the number that its leaves of a plan are known by.
+
+        Of rows that are known to be none Spark would see that nothing can come of them.
+        """
+        session = self.session._jsparkSession
+        rows = self.session.sparkContext._jsc.emptyRDD()
+        nullable = StructType([StructField(field.name, field.dataType) for field in schema])
+        frame = session.createDataFrame(rows, session.parseDataType(nullable.json()))
+        return DataFrame(frame, self.session), int(frame.queryExecution().analyzed().rdd().id())
+
+    def output(self, plan: JavaObject) -> list[Attribute]:
+        """The columns of an operator, without those of others that it passes on and nobody asks for."""
+        found = [Attribute(attribute) for attribute in listed(plan.output())]
+        if self.asked is None or kind_of(plan) not in _PASSING:
+            return found
+        return [attribute for attribute in found if attribute.id in self.asked] or found[:1]
+
+    def bound(self, frame: DataFrame, attributes: Sequence[Attribute], sign: Attribute | None = None) -> JavaObject:
+        """A plan of the frame's rows, whose columns are these attributes; with `sign`, its last one is that."""
+        wanted = [*attributes, *([] if sign is None else [sign])]
+        analysed = frame._jdf.queryExecution().analyzed()
+        given = listed(analysed.output())
+        return self.project([self.alias(have, want) for have, want in zip(given, wanted, strict=True)], analysed)
+
+    def alias(self, expression: JavaObject, named: Attribute) -> JavaObject:
+        """The expression as the column of that number."""
+        none, empty = self._parts.none, self._parts.empty
+        # Expressions know it by its number; by its name it must not be taken for another.
+        return self._parts.alias(expression, f"__{named.id}", named.number, empty, none, empty)
+
+    def named(self, expression: JavaObject, name: str) -> JavaObject:
+        """The expression as a new column."""
+        none, empty = self._parts.none, self._parts.empty
+        return self._parts.alias(expression, name, self._parts.new_number(), empty, none, empty)
+
+    def project(self, expressions: Iterable[JavaObject], child: JavaObject) -> JavaObject:
+        return self._parts.project(self.seq(expressions), child)
+
+    def over(self, plan: JavaObject, *children: JavaObject) -> JavaObject:
+        """The operator over other rows."""
+        return plan.withNewChildren(self.seq(children))
+
+    def frame(self, plan: JavaObject, names: Sequence[str]) -> DataFrame:
+        """The rows of a plan, its columns under new names."""
+        return self._jvm.frame(self.session, plan).toDF(*names)
+
+    def plain_frame(self, plan: JavaObject) -> DataFrame:
+        """The rows of a plan, whose columns keep their numbers."""
+        return self._jvm.frame(self.session, plan)
+
+    def by_names(self, function: JavaObject, arguments: Sequence[str], condition: str | None) -> Column:
+        """An aggregate function of columns that are told by their names; what is a literal stays one."""
+        own = function.aggregateFunction()
+        children = [
+            child if child.foldable() else self._parts.unresolved(name)
+            for child, name in zip(listed(own.children()), arguments, strict=True)
+        ]
+        parts = [own.withNewChildren(self.seq(children)), *([self._parts.unresolved(condition)] if condition else [])]
+        return JvmColumn(self._parts.column(function.withNewChildren(self.seq(parts))))
+
+    def grouped(self, rows: DataFrame, width: int, figures: Sequence[Column]) -> DataFrame:
+        """Figures of groups, which are told by the first columns."""
+        groups = columns(width)
+        return rows.groupBy(*groups).agg(*figures) if groups else rows.agg(*figures)
+
+    def local(self, values: pa.Table, schema: StructType) -> DataFrame:
+        """Rows that are here."""
+        if not values.num_rows:
+            return empty_frame(self.session, schema)
+        return self.session.createDataFrame(values, schema=schema)
+
+    def schema_of(self, schema: pa.Schema) -> StructType:
+        return from_arrow_schema(schema)
+
+    def sign(self) -> Attribute:
+        """A new column for the sign of changes."""
+        literal = self._parts.literal(1)
+        return Attribute(self.named(literal, SIGN).toAttribute())
+
+    def seq(self, elements: Iterable[Any]) -> JavaObject:
+        return self._parts.seq(list(elements))
+
+    def expressions(self, seq: JavaObject) -> list[JavaObject]:
+        return listed(seq)
+
+    def expanded(self, plan: JavaObject, child: JavaObject, sign: Attribute) -> JavaObject:
+        """An Expand over rows with a sign, which each of the rows that it makes keeps."""
+        projections = [self.seq([*listed(one), sign.java]) for one in listed(plan.projections())]
+        return self._parts.expand(self.seq(projections), self.seq([*listed(plan.output()), sign.java]), child)
+
+    def aggregated(
+        self, grouping: Sequence[JavaObject], results: Sequence[JavaObject], child: JavaObject
+    ) -> JavaObject:
+        return self._parts.aggregate(self.seq(grouping), self.seq(results), child, self._parts.none)
+
+    def attribute_id(self, expression: JavaObject) -> int | None:
+        """The number of the column that an expression is; None where it computes something."""
+        return int(expression.exprId().id()) if kind_of(expression) == "AttributeReference" else None
+
+    def join_kind(self, join: JavaObject) -> str:
+        kind = kind_of(join.joinType())
+        return "Inner" if kind == "Cross" else kind
+
+    def has_subquery(self, expression: JavaObject) -> bool:
+        return bool(self._parts.has_subquery(expression))
+
+    def equi_keys(self, join: JavaObject) -> tuple[list[JavaObject], list[JavaObject]] | None:
+        """The expressions of both sides that must be equal for rows to meet; None where there are none."""
+        found = self._parts.equi_keys(join)
+        if found.isEmpty():
+            return None
+        parts = found.get()
+        return listed(parts._2()), listed(parts._3())
+
+    def rewritten(self, expression: JavaObject, exchange: Callable[[JavaObject], JavaObject | None]) -> JavaObject:
+        """The expression with the parts exchanged for which there is something else."""
+        other = exchange(expression)
+        if other is not None:
+            return other
+        children = listed(expression.children())
+        if not children:
+            return expression
+        new = [self.rewritten(child, exchange) for child in children]
+        if all(have is want for have, want in zip(children, new, strict=True)):
+            return expression
+        return expression.withNewChildren(self.seq(new))
+
+
+def signed(frame: DataFrame, sign: int) -> DataFrame:
+    return frame.selectExpr("*", f"{sign} AS {SIGN}")
+
+
+def sign_field() -> StructField:
+    return StructField(SIGN, IntegerType(), nullable=False)
+
+
+def listed(seq: JavaObject) -> list[JavaObject]:
+    """The elements of a sequence of Scala."""
+    return [seq.apply(place) for place in range(seq.size())]
+
+
+def kind_of(node: JavaObject) -> str:
+    """What an operator or expression is called."""
+    return str(node.getClass().getSimpleName()).removesuffix("$")
+
+
+class _Parts:
+    """Constructors, looked up once: each part of a name is a trip to the JVM."""
+
+    def __init__(self, names: JVMView) -> None:
+        catalyst = names.org.apache.spark.sql.catalyst
+        expressions, plans = catalyst.expressions, catalyst.plans.logical
+        self.seq = names.org.apache.spark.api.python.PythonUtils.toSeq
+        self.alias = expressions.Alias
+        self.project = plans.Project
+        self.column = names.org.apache.spark.sql.classic.ExpressionUtils.column
+        unresolved = getattr(catalyst.analysis, "UnresolvedAttribute$")
+        self.unresolved = getattr(unresolved, "MODULE$").quoted
+        self.expand = plans.Expand
+        self.aggregate = plans.Aggregate
+        self.literal = getattr(getattr(expressions, "Literal$"), "MODULE$").apply
+        self.new_number = expressions.NamedExpression.newExprId
+        self.none = getattr(getattr(names.scala, "None$"), "MODULE$")
+        self.empty = self.seq([])
+        self.has_subquery = getattr(getattr(expressions, "SubqueryExpression$"), "MODULE$").hasSubquery
+        self.equi_keys = getattr(getattr(catalyst.planning, "ExtractEquiJoinKeys$"), "MODULE$").unapply
+
+
+_parts_of = lru_cache(maxsize=1)(_Parts)

@@ -1,0 +1,262 @@
+"""`incremental`: what has changed of the sources says what changes of the view, operator by operator.
+
+A view is computed as a whole at first, after a change of its definition, and where what it was computed from is not
+kept any more. The refresh after that makes what its operators keep, and from then on updates read what has changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, functions
+
+from freshtide.core.graph import TableGraph
+from freshtide.core.instants import micros
+from freshtide.core.sides import state_beside
+from freshtide.core.steps import Refresh
+from freshtide.core.tables import Table
+from freshtide.spark.asof import TableStates
+from freshtide.spark.incremental import (
+    SIGN,
+    Compiled,
+    KeptStates,
+    NeedsAllError,
+    NotIncrementalError,
+    Plans,
+    Run,
+    Settled,
+    StateChange,
+    ViewSources,
+    When,
+)
+from freshtide.spark.jvm import collected
+from freshtide.spark.maintenance.views import ViewMaintainer
+from freshtide.spark.reading import read_files
+from freshtide.spark.schemas import quoted
+from freshtide.spark.writing import Written, write_result
+from freshtide.storage import (
+    BEGINNING,
+    Change,
+    DataFile,
+    Prepared,
+    Snapshot,
+    Store,
+    StoredTable,
+    UpdateKind,
+    UpdateRecord,
+    next_number,
+)
+
+_logger = logging.getLogger(__name__)
+_FILE = "__file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Exchange:
+    """What a refresh does to the files of a view."""
+
+    written: Written
+    remove: tuple[DataFile, ...] = ()
+    replace_all: bool = False
+
+
+class IncrementalViewMaintainer:
+    """Updates one view from the changes of its sources."""
+
+    def __init__(
+        self,
+        whole: ViewMaintainer,
+        table: Table,
+        stored: StoredTable,
+        states: TableStates,
+        *,
+        graph: TableGraph,
+        store: Store,
+        compiled: Callable[[], Compiled],
+        large_update: int,
+        clock: Callable[[], float],
+    ) -> None:
+        """`whole` computes all of it."""
+        self._whole = whole
+        self._table = table
+        self._stored = stored
+        self._states = states
+        self._graph = graph
+        self._store = store
+        self._compiled = compiled
+        self._large_update = large_update
+        self._clock = clock
+
+    @contextmanager
+    def prepared(self, step: Refresh, *, definition: str) -> Iterator[Prepared]:
+        """Compute what brings the view to a cut."""
+        current = self._stored.snapshot
+        update: Prepared | None = None
+        if not step.rebuild and current is not None and _counts(current, definition):
+            try:
+                update = self._from_changes(current, micros(step.upto), definition)
+            except (NeedsAllError, NotIncrementalError) as reason:
+                _logger.info("'%s' is computed as a whole: %s", self._table.name, reason.message)
+        if update is not None:
+            yield update
+            return
+        with self._whole.prepared(step, definition=definition) as whole:
+            yield whole
+
+    def _from_changes(self, current: Snapshot, cut: int, definition: str) -> Prepared:
+        compiled, plans = self._compiled(), Plans(self._states.session)
+        tables = [self._store.table(state_beside(self._table, at)) for at in range(len(compiled.stateful))]
+        number = next_number(self._stored, tables, at=self._clock())
+        record = current.record
+        assert record is not None, "a view that counts says what it is made of"
+        kept = f"{definition} {compiled.fingerprint}"
+        numbers = _known_states(record, tables, kept)
+        seen = None if numbers is None else record.sources
+        sources = ViewSources(
+            self._states, self._graph, self._table.sources, seen=seen, freshness=current.freshness, cut=cut
+        )
+        large = self._is_large(sources, anew=numbers is None)
+        states = KeptStates(plans, tables, numbers=numbers, number=number, large=large)
+        run = Run(plans, sources, states)
+        if numbers is None:
+            exchange = self._made_anew(compiled.root.state(run, When.AFTER), compiled.names, number, large=large)
+        else:
+            exchange = self._exchanged(run, run.settled(compiled.root), compiled.names, current, number)
+        for operator in compiled.stateful:
+            operator.prepare(run)
+        changes = states.changes()
+        now = {table.name: numbers[at] for at, table in enumerate(tables)} if numbers is not None else {}
+        now |= {change.table.name: number for change in changes}
+        is_revised = cut <= (current.freshness or cut) or self._is_revised(record)
+        own = UpdateRecord(
+            number=number,
+            kind=UpdateKind.REFRESH,
+            freshness=cut,
+            safe=cut,
+            definition=definition,
+            sources=sources.consumed,
+            states=now,
+            from_changes=numbers is not None,
+            revised_from=BEGINNING if is_revised else None,
+        )
+        return self._prepared(own, exchange, changes, kept)
+
+    def _is_large(self, sources: ViewSources, *, anew: bool) -> bool:
+        if anew:
+            return sources.bytes_whole > self._large_update
+        if sources.bytes_changed > self._large_update:
+            raise NeedsAllError("Too much has changed to be taken through one process.")
+        return False
+
+    def _is_revised(self, record: UpdateRecord) -> bool:
+        """Whether anything but later rows has come."""
+        revised_since = self._states.revised_since
+        return any(revised_since(name, record.sources.get(name, 0)) is not None for name in self._table.sources)
+
+    def _made_anew(self, frame: DataFrame, names: tuple[str, ...], number: int, *, large: bool) -> _Exchange:
+        written = write_result(
+            frame.toDF(*names), self._stored, number=number, partition_by=self._table.partition_by, large=large
+        )
+        return _Exchange(written=written, replace_all=True)
+
+    def _exchanged(
+        self, run: Run, changed: Settled | None, names: tuple[str, ...], current: Snapshot, number: int
+    ) -> _Exchange:
+        """Take rows out of the files that have them, and put others in."""
+        if changed is None:
+            return _Exchange(written=Written(files=(), schema=current.schema))
+        coming = pc.greater(changed.values.column(SIGN), 0)
+        added, gone = (
+            changed.values.filter(rows).drop_columns([SIGN]).rename_columns(list(names))
+            for rows in (coming, pc.invert(coming))
+        )
+        if not gone.num_rows:
+            return _Exchange(written=self._written(added, number))
+        frame = run.plans.local(gone, run.plans.schema_of(gone.schema))
+        touched = self._touched(current, frame, names)
+        rest = read_files(self._states.session, current, touched).select(*map(quoted, names)).exceptAll(frame)
+        large = sum(file.size for file in touched) > self._large_update
+        if large:
+            together = rest.unionAll(run.plans.local(added, rest.schema))
+            written = write_result(
+                together, self._stored, number=number, partition_by=self._table.partition_by, large=True
+            )
+        else:
+            left = collected(rest)
+            written = self._written(pa.concat_tables([left, added.cast(left.schema)]), number)
+        expected = sum(file.rows for file in touched) - gone.num_rows + added.num_rows
+        if written.rows != expected:
+            self._stored.discard(written.files)
+            raise NeedsAllError(
+                f"'{self._table.name}' has not got the rows that have gone from it: {expected - written.rows} differ."
+            )
+        return _Exchange(written=written, remove=touched)
+
+    def _touched(self, current: Snapshot, gone: DataFrame, names: tuple[str, ...]) -> tuple[DataFile, ...]:
+        """The files that have rows which go."""
+        if len(current.files) == 1:
+            return current.files
+        rows = read_files(self._states.session, current, current.files).withColumn(_FILE, functions.input_file_name())
+        same = [rows[quoted(name)].eqNullSafe(gone[quoted(name)]) for name in names]
+        found = collected(rows.join(functions.broadcast(gone), same, "left_semi").select(_FILE).distinct())
+        paths = {path.rpartition("/")[2] for path in found.column(_FILE).to_pylist()}
+        return tuple(file for file in current.files if file.path.rpartition("/")[2] in paths)
+
+    def _written(self, rows: pa.Table, number: int) -> Written:
+        files = self._stored.write(rows, number=number, partition_by=self._table.partition_by) if rows.num_rows else ()
+        return Written(files=tuple(files), schema=rows.schema)
+
+    def _prepared(self, record: UpdateRecord, exchange: _Exchange, changes: list[StateChange], kept: str) -> Prepared:
+        at = self._clock()
+        own = Change(
+            record=record,
+            at=at,
+            schema=exchange.written.schema,
+            partition_by=self._table.partition_by,
+            add=exchange.written.files,
+            remove=exchange.remove,
+            replace_all=exchange.replace_all,
+        )
+        beside = UpdateRecord(
+            number=record.number, kind=record.kind, freshness=record.freshness, safe=record.safe, definition=kept
+        )
+        return Prepared(
+            own=(self._stored, own),
+            beside=tuple(
+                (
+                    change.table,
+                    Change(
+                        record=beside,
+                        at=at,
+                        schema=change.schema,
+                        add=change.add,
+                        remove=change.remove,
+                        replace_all=change.replace_all,
+                    ),
+                )
+                for change in changes
+            ),
+        )
+
+
+def _counts(current: Snapshot, definition: str) -> bool:
+    """Whether what a view holds is what its query gave over some state of its sources."""
+    record = current.record
+    return record is not None and current.freshness is not None and record.definition == definition
+
+
+def _known_states(record: UpdateRecord, tables: list[StoredTable], kept: str) -> list[int] | None:
+    """The numbers that the tables of what is kept must have come to; None where they are to be made anew."""
+    numbers = [record.states.get(table.name) for table in tables]
+    for table, number in zip(tables, numbers, strict=True):
+        snapshot = table.snapshot
+        if snapshot is None or snapshot.number != number or not snapshot.is_whole():
+            return None
+        if snapshot.record is None or snapshot.record.definition != kept:
+            return None
+    return [number for number in numbers if number is not None]
