@@ -171,6 +171,8 @@ class FilesCommit:
         store.authority.require()
         disk, target = store.disk, Path(self.target)
         make_folder(disk, target)
+        # Whoever made the folder may have died, or failed, before its name was on disk: files would go with it.
+        disk.sync(target.parent)
         for name in self.names:
             staged = Path(self.prepared) / name
             if disk.exists(staged):

@@ -10,6 +10,7 @@
 
 Where carrying out fails or dies, the journal stays and with it all that it lists. Whoever comes next to one of the
 targets finishes it first: the next update of the table that the flow loads, the next run of any flow, the next start.
+That it can be seen does not tell that it is on disk: who wrote it may have come no further. So that is made sure first.
 Each commit tells by what it finds whether it has landed (`jointcommits.py`), so finishing can be tried as often as need
 be, also after all has landed. A journal that is not whole was never decided on: it has another name until it is.
 """
@@ -81,7 +82,14 @@ def write_journal(disk: Disk, folder: Path, commits: Sequence[Commit]) -> None:
     disk.write(partial, json.dumps([{"kind": commit.kind, **commit.as_json()} for commit in commits]).encode())
     sync_files(disk, [partial])
     disk.rename(partial, whole)
-    # Whoever made its folder may have died, or failed, before the names above were on disk.
+    _make_lasting(disk, folder)
+
+
+def _make_lasting(disk: Disk, folder: Path) -> None:
+    """Force the name of the journal, and those of the folders above it, to disk.
+
+    Whoever made the folder, or gave the journal its name, may have died, or failed, before these were there for good.
+    """
     for place in (folder, *folder.parents[:_NAMED_BY]):
         disk.sync(place)
 
@@ -103,6 +111,9 @@ def _finish(folder: Path, commits: Sequence[Commit], store: Store) -> None:
         is_void = _is_void(commits, store)
         if is_void:
             _close(folder, store)
+        else:
+            # It can be seen, and may not be on disk yet: lost in the midst, it would leave the targets as they are.
+            _make_lasting(store.disk, folder)
     if not is_void:
         _carry_out(folder, commits, store)
 
