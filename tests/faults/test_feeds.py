@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from faults.disk import Fault, SimulatedDisk
+from faults.lives import Life
+from faults.world import World
 from pyarrow import orc
 
-from freshtide.core.arrivals import ArrivalState
+from freshtide.catalog import RequestKind
+from freshtide.core.arrivals import CHANGED_BEFORE_LOADING, ArrivalState
 from freshtide.feeds import FeedSet
+from freshtide.feeds.admission import retry
+from freshtide.feeds.errors import UnreachableFileError
 from freshtide.feeds.formats import CsvFormat, JsonFormat, OrcFormat, ParquetFormat
+from tests.faults.rebuilding import answered, finish, land, refused, user_of
 from tests.feeds.samples import LONG_AGO, NOW, MemoryLedger, make_feed, polled
 
 _ROOT = Path("/project")
@@ -46,6 +54,34 @@ def test_a_file_that_the_disk_does_not_hand_out_is_read_when_it_does() -> None:
     assert [file.state for later in (1, 2) for file in polled(feeds, ledger, NOW + later)] == [ArrivalState.READY]
 
 
+@pytest.mark.parametrize("call", ["look", "open"])
+def test_a_retry_that_the_disk_does_not_answer_leaves_what_is_known_of_the_file(call: str) -> None:
+    path, feed = "/project/csv/1.csv", make_feed(path="csv")
+    disk, ledger = _with_landing(), MemoryLedger()
+    disk.write(path, b"time,host,load\n2024-05-01,a,1\n")
+    (arrived,) = polled(FeedSet([feed], _ROOT, ledger, disk=disk), ledger)
+    ledger.register([replace(arrived, state=ArrivalState.QUARANTINED, reason=CHANGED_BEFORE_LOADING)])
+    disk.faults.append(Fault(error=errno.EIO, calls=frozenset({call}), below=path))
+    with pytest.raises(UnreachableFileError, match="Input/output error"):
+        retry(feed, path, ledger, NOW, disk=disk)
+    again = retry(feed, path, ledger, NOW, disk=disk)
+    assert (again.state, again.digest) == (ArrivalState.READY, arrived.digest)
+
+
+@pytest.mark.parametrize("call", ["look", "open"])
+def test_a_run_goes_on_that_is_asked_to_retry_a_file_while_the_disk_does_not_answer(call: str) -> None:
+    world = World(5)
+    land(world, "in_order")
+    life, path = world.begin_life(), world.producer.files[0].path
+    life.disk.faults.append(Fault(error=errno.EACCES, calls=frozenset({"open"}), below=path))
+    world.go_on(30.0)
+    life.disk.faults.append(Fault(error=errno.EIO, calls=frozenset({call}), below=path))
+    assert "Input/output error" in refused(world, life, _asked_to_retry(world, life, path))
+    answered(world, life, _asked_to_retry(world, life, path))
+    finish(world, life)
+    world.end()
+
+
 def test_an_idle_poll_asks_one_question_for_each_folder() -> None:
     disk, ledger = _with_landing(), MemoryLedger()
     for number in range(30):
@@ -63,3 +99,7 @@ def _with_landing() -> SimulatedDisk:
     for name in _FORMATS:
         disk.make_folders(_ROOT / name)
     return disk
+
+
+def _asked_to_retry(world: World, life: Life, path: str) -> int:
+    return user_of(life).requests.add(RequestKind.RETRY, path, at=world.turns.now)

@@ -15,6 +15,7 @@ from freshtide.feeds.errors import (
     OtherContentError,
     UnreadableFileError,
     VanishedFileError,
+    unread,
 )
 from freshtide.feeds.formats import format_of
 from freshtide.feeds.globs import OwnFolders, is_punctuation
@@ -59,6 +60,9 @@ def retry(feed: Feed, path: str, ledger: Ledger, now: float, *, disk: Disk | Non
         )
     settled = _as_it_lies(feed, path, disk or OsDisk(), now)
     found = examine(feed, settled, disk)
+    if isinstance(found, VanishedFileError):
+        # That says nothing about the file. As a verdict it would take the place of the content that is known.
+        raise found
     if found.sha256 != known.digest and ledger.loaded_paths(feed.name, [path]):
         raise OtherContentError(
             f"{path} has other content than some tables have loaded from it.",
@@ -98,6 +102,8 @@ def _as_it_lies(feed: Feed, path: str, disk: Disk, now: float) -> SettledFile:
         seen = disk.look(path)
     except FileNotFoundError:
         raise VanishedFileError(f"{path} is no longer there.", way_out="Put it back, then retry.") from None
+    except OSError as error:
+        raise unread(path, error) from error
     target = None if feed.folder.follow_links else disk.link_target(path)
     if target is not None and target not in OwnFolders(disk, [str(PurePath(path).parent)]):
         raise UnreadableFileError(f"{path} is a link that leads out of its folder, to {target}: it is not followed.")

@@ -34,7 +34,9 @@ def unread(path: str, error: OSError) -> UnreadableFileError:
         return VanishedFileError(f"{path} is no longer there.")
     if isinstance(error, PermissionError | IsADirectoryError):
         return UnreadableFileError(f"The file cannot be opened: {error.strerror or error}.")
-    return UnreachableFileError(f"{path} cannot be read: {error.strerror or error}.")
+    return UnreachableFileError(
+        f"{path} cannot be read: {error.strerror or error}.", way_out="It can be once the disk that it lies on is well."
+    )
 
 
 def first_line(error: BaseException) -> str:

@@ -115,9 +115,12 @@ class _Booking:
         self.catalog.arrivals.mark_loaded(self.table.name, contents, number, contents=contents)
 
     def _id(self, feed: str, file: LoadedArrival) -> int:
-        """The catalog's id of a file that a commit names; a file it has forgotten is remembered again."""
+        """The catalog's id of a file that a commit names; a file it has forgotten is remembered again.
+
+        So is one of which it knows no content, because it could not be read here: the commit knows it.
+        """
         known = self.catalog.arrivals.by_path(feed, file.position)
-        if known is not None:
+        if known is not None and known.digest:
             return known.id
         remembered = Arrival(
             feed=feed,
