@@ -144,6 +144,58 @@ def test_a_cost_that_grows_is_learnt_and_cut() -> None:
     assert 15.0 < sum(took) / len(took) < 21.0
 
 
+def _backlog_beside_a_broken_target(*, fixed: float, slope: float, files: int) -> list[float]:
+    """What the updates take that load a backlog, a file of 10s each, beside a table that cannot keep its target."""
+    bench = Bench(
+        ScheduledTable(name="behind", period=10.0, freshness=0.0, safe=0.0, cost=CostModel()),
+        fresh("broken", target=11.0),
+        policy=TARGET_LAGS,
+    )
+    stamp = 0.0
+    for number in range(1, 21):
+        stamp = 10.0 * number
+        bench.at(stamp).arrives("behind", stamp)
+        bench.finishes("behind", seconds=fixed + slope)
+    bench.at(stamp + 10.0 * files).arrives("behind", *(stamp + 10.0 * number for number in range(1, files + 1)))
+    took = []
+    while "behind" in bench.running:
+        upto = bench.running["behind"].upto
+        took.append(fixed + slope * (upto - stamp) / 10.0)
+        stamp = upto
+        bench.finishes("behind", seconds=took[-1])
+    return took
+
+
+def test_a_backlog_is_not_cut_into_crumbs_for_a_target_that_is_broken_anyway() -> None:
+    """An update of 0.6s is longer than what a broken target affords, and still most of it is fixed."""
+    took = _backlog_beside_a_broken_target(fixed=0.6, slope=0.002, files=600)
+    assert len(took) <= 15
+    assert max(took) < 8.0 * 0.6
+
+
+def test_beside_a_broken_target_no_piece_is_much_longer_than_eight_fixed_costs() -> None:
+    took = _backlog_beside_a_broken_target(fixed=0.6, slope=0.2, files=600)
+    assert max(took) < 1.5 * 8.0 * 0.6
+    assert sum(took) < 1.35 * (0.6 + 0.2 * 600.0), "cutting costs an eighth, and some more while nothing is known"
+
+
+def test_a_dear_first_backlog_grows_by_small_steps_while_nobody_knows_what_is_fixed() -> None:
+    """Three updates of 9s for 80s of data could be all fixed, or not at all: larger ones would keep others waiting."""
+    bench = Bench(
+        ScheduledTable(name="dear", period=10.0, freshness=0.0, safe=0.0, cost=CostModel()),
+        fresh("tight", target=11.0),
+        policy=TARGET_LAGS,
+    )
+    bench.at(6_000.0).arrives("dear", *stamps(600))
+    took, stamp = [], 0.0
+    for _ in range(4):
+        upto = bench.running["dear"].upto
+        took.append(9.0 * (upto - stamp) / 80.0)
+        stamp = upto
+        bench.finishes("dear", seconds=took[-1])
+    assert max(took) < 2.0 * 9.0
+
+
 def test_a_command_says_how_long_its_update_may_take() -> None:
     """The tight one leaves 60s: a third of that, or eight fixed costs; no limit where nobody else waits."""
     bench = Bench(fresh("long", beta=0.1), fresh("tight", target=71.0), policy=TARGET_LAGS)

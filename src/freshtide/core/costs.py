@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Protocol
 
+from freshtide.core.pieces import LONGEST_PIECE
+
 SHORTEST: Final = 1e-6
 """No update takes less, so that benefit per second is always defined."""
 # Beyond the mean by so many standard deviations an update is an exception, for any distribution that machines have.
@@ -38,10 +40,11 @@ class Cost(Protocol):
         """Whether nobody has said what updates take, and none has been seen."""
         ...
 
-    def within(self, seconds: float) -> float:
+    def within(self, seconds: float, *, bearable: float) -> float:
         """How much data ends in that time even if all costs grow with it, or a step more than updates have had.
 
-        What one takes that is many times as large as any before is anybody's guess.
+        What one takes that is many times as large as any before is anybody's guess. The step is a large one where an
+        update could take that much longer and still end in a time that is `bearable`.
         """
         ...
 
@@ -81,7 +84,7 @@ class GivenCost:
     def is_guess(self) -> bool:
         return False
 
-    def within(self, seconds: float) -> float:  # noqa: ARG002 - what updates take is known, however large they are
+    def within(self, seconds: float, *, bearable: float) -> float:  # noqa: ARG002 - what any size takes is known
         return math.inf
 
     @property
@@ -181,13 +184,21 @@ class CostModel:
         beta = max(0.0, beta - _ERRORS * error)
         return mean_e - beta * mean_n, beta
 
-    def within(self, seconds: float) -> float:
+    def within(self, seconds: float, *, bearable: float) -> float:
         if self.weight == 0.0:
             return 0.0 if self.is_guess else math.inf
+        if self.sum_n <= 0.0:
+            return 0.0
         # The root mean square: those of the last updates that were large count most.
-        seen = math.sqrt(self.sum_nn / self.weight)
-        in_proportion = seconds * self.weight / self.sum_e if self.sum_e > 0.0 else math.inf
-        return seen * max(_STEP if in_proportion >= 1.0 else _SMALL_STEP, in_proportion)
+        seen, mean_e = math.sqrt(self.sum_nn / self.weight), self.sum_e / self.weight
+        in_proportion = seen * seconds / mean_e if mean_e > 0.0 else math.inf
+        _, slope = self.cautious
+        if slope == 0.0:
+            # All of the cost looks fixed where no slope can be told, be it that all updates were of one size.
+            bearable = min(bearable, max(seconds, LONGEST_PIECE))
+        # What a second of data was loaded with, in the mean, and in which time: many small updates hide no large one.
+        size, took = self.sum_nn / self.sum_n, self.sum_ne / self.sum_n
+        return max(size * (_STEP if _STEP * took <= bearable else _SMALL_STEP), in_proportion)
 
     def expected(self, n: float) -> float:
         alpha, beta = self.coefficients
