@@ -53,6 +53,18 @@ def test_a_row_wise_view_is_as_final_as_its_source() -> None:
     assert cuts(base("cpu"), rows("busy", "cpu")).closed_before("busy", NINE) == NINE + 1
 
 
+def test_a_view_is_computed_whole_where_nothing_before_it_is_final() -> None:
+    some = cuts(
+        base("cpu"),
+        rows("busy", "cpu"),
+        hourly("by_hour", "busy"),
+        rows("of_hours", "by_hour"),
+        view("all", "cpu", maintain=Maintenance.FULL),
+        hourly("hours_of_all", "all"),
+    )
+    assert {name for name in some.tables if some.computes_whole(name)} == {"all", "hours_of_all"}
+
+
 def test_no_row_of_an_update_table_is_ever_final_nor_of_a_view_of_it() -> None:
     newest = LatestSemantics(key=("host",))
     some = cuts(

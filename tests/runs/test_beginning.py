@@ -46,3 +46,12 @@ def test_a_view_that_closes_buckets_is_updated_once_in_whole_ones(tmp_path: Path
     """Orders come every 5 minutes, and an hour of them is closed at a time: that much has to be reserved."""
     assert scheduled(tmp_path / "paced", "adaptive", "")["hourly"].period == 3600.0
     assert scheduled(tmp_path / "plain", "max-benefit", "")["hourly"].period == 300.0
+
+
+def test_the_scheduler_is_told_which_views_are_computed_whole(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir(parents=True)
+    (tmp_path / "tables" / "busiest.sql").write_text(
+        "CREATE MATERIALIZED VIEW busiest AS SELECT id, count(*) AS n FROM orders GROUP BY id;", encoding="utf-8"
+    )
+    found = scheduled(tmp_path, "target-lag", "")
+    assert {name for name, table in found.items() if table.computes_whole} == {"busiest"}

@@ -371,5 +371,8 @@ def test_a_trace_of_an_earlier_version_replays_without_what_it_did_not_say(tmp_p
     assert replay_trace(path).difference is not None, "where it is said, it counts"
     for command in commands:
         del command["within"]
+    for line in said:
+        for table in line.get("begins", {}).get("tables", ()):
+            del table["computes_whole"]
     path.write_text("".join(json.dumps(line) + "\n" for line in said))
     assert replay_trace(path).difference is None

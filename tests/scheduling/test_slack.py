@@ -74,6 +74,20 @@ def test_a_first_backlog_goes_in_pieces_once_its_first_is_there() -> None:
 
 
 @pytest.mark.parametrize("policy", [TARGET_LAGS, replace(TARGET_LAGS, chopping=3.0)])
+def test_a_view_that_is_computed_whole_by_every_update_is_never_cut(policy: Policy) -> None:
+    """It takes longer with the data behind it, which looks like a cost that grows with what it gains."""
+    bench = Bench(
+        fresh("base", freshness=485.0, safe=485.0, target=1_000.0),
+        replace(fresh("view", "base", computes_whole=True), cost=GivenCost(0.1, 1.0)),
+        fresh("tight", target=20.0),
+        policy=policy,
+    )
+    bench.at(1_000.0).happens()
+    assert bench.running["view"].within is None, "nobody else is to cut it either"
+    assert pieces(bench) == [485.0]
+
+
+@pytest.mark.parametrize("policy", [TARGET_LAGS, replace(TARGET_LAGS, chopping=3.0)])
 def test_a_view_whose_trailing_edge_leaps_is_cut_in_between(policy: Policy) -> None:
     """One large file, or a backlog before a restart: where the edge has been in between, nobody knows."""
     bench = Bench(

@@ -92,6 +92,13 @@ class Cuts:
         known = [at for at in open_from if at is not None]
         return min(known) - self.lookback(name) if len(known) == len(open_from) else None
 
+    def computes_whole(self, name: str) -> bool:
+        """Whether each update of a view computes all of it, so that it takes as long wherever it is cut."""
+        table = self.tables[name]
+        if table.is_base or table.is_latest or self.goes_by_spans(name):
+            return False
+        return self.reads_from(name, 0) is None
+
     def appends_only(self, name: str) -> bool:
         """Whether rows, once in the table, stay as they are, and its past can be cut out by time stamp.
 

@@ -59,6 +59,8 @@ class Demand:
     """A view that emits closed buckets: the width of one."""
     update_stream: bool = False
     """Whether its staleness is how long updates wait for it, and not how old its rows are."""
+    computes_whole: bool = False
+    """Whether each update computes all of it, and is never cut."""
     coarseness: float = 0.0
     """How far its freshness stays behind what its sources allow, at most, for the buckets' sake."""
 

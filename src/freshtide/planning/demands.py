@@ -83,6 +83,7 @@ def _demand(
         held_back=0.0 if feed is None else _held_back(feed),
         bucket=max(table.shortest_bucket for table in members),
         update_stream=scheduled.update_stream,
+        computes_whole=scheduled.computes_whole,
         coarseness=max(_coarseness(project.graph, table) for table in members),
     )
 

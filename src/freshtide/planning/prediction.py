@@ -123,6 +123,7 @@ class WarehouseModel:
                     believed=table.believed,
                     target_lag=table.target_lag,
                     standing=table.standing,
+                    computes_whole=self.cuts.computes_whole(table.name),
                 )
                 for table in self.tables.values()
             ),

@@ -71,6 +71,7 @@ def _scheduled(demands: Sequence[Demand]) -> list[ScheduledTable]:
             target=min((lag for lag in demand.target_lags.values() if lag is not None), default=None),
             cost=demand.cost,
             update_stream=demand.update_stream,
+            computes_whole=demand.computes_whole,
         )
         for demand in demands
     ]

@@ -29,6 +29,7 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
     settings = project.settings
     definitions = fingerprints(project.graph)
     known = catalog.tables.all()
+    cuts = Cuts(project.graph)
     tables = []
     for unit, names in project.graph.units.items():
         members = [project.graph[name] for name in names]
@@ -47,6 +48,7 @@ def beginning_of(project: Project, catalog: Catalog, *, revised: Set[str] = froz
                 paused=any(row.status == "paused" for row in rows),
                 failed=any(row.status == "failed" for row in rows),
                 update_stream=any(project.graph.is_update_stream(name) for name in names),
+                computes_whole=all(cuts.computes_whole(name) for name in names),
                 revised_sources=not revised.isdisjoint(names),
                 cost=_cost(project, catalog, unit, rows),
                 arrival_jitter=rhythm.arrival_jitter if rhythm is not None else 0.0,

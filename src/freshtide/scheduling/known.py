@@ -276,7 +276,7 @@ def known_table(
         place=place,
         spec=table,
         stride=math.inf
-        if by_periods is None or table.period is None or table.update_stream
+        if by_periods is None or table.period is None or table.update_stream or table.computes_whole
         else by_periods * table.period,
         chops_backlogs=chopping == SLACK,
         ages=ages,

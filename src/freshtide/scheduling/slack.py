@@ -42,6 +42,8 @@ class Slack:
 
     def limit(self, table: KnownTable) -> None:
         """The table's costs may have moved: how long one update may take, and what it may gain, follows from them."""
+        if table.spec.computes_whole:
+            return
         estimate, seconds = table.estimate, self.afforded(table)
         is_limited = not math.isinf(seconds)
         within = max(seconds, _FIXED_COSTS * estimate.alpha)

@@ -310,6 +310,7 @@ def _scheduled(table: SimulatedTable, workload: Workload) -> ScheduledTable:
         cost=table.believed or GivenCost(table.alpha, table.beta, workload.variability),
         freshness=table.standing.freshness,
         safe=table.standing.safe,
+        computes_whole=table.computes_whole,
         paused=table.standing.paused,
         failed=table.standing.failed,
         # A file is stamped when it is due and comes within the jitter after that.

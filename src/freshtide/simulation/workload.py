@@ -117,6 +117,8 @@ class SimulatedTable:
     target_lag: float | None = None
     failures: Failures | None = None
     standing: Standing = _FRESH
+    computes_whole: bool = False
+    """Whether each update computes all of it: then it is never cut."""
 
     @property
     def shown_as(self) -> tuple[tuple[str, float], ...]:
