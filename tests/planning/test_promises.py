@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -49,6 +50,22 @@ def test_a_table_without_a_target_lag_has_a_bound_all_the_same() -> None:
     promise = promises([asks("orders", every=300.0, takes=10.0)], ADAPTIVE, 1)["orders"]
     assert promise.verdict is KEPT
     assert promise.bound == pytest.approx(910.0)
+
+
+def test_equal_tables_have_equal_bounds_though_their_updates_differed_by_chance() -> None:
+    """What is believed of them is alike, and that is what they are ranked by."""
+    rng = random.Random(1)
+    tables = [
+        asks(
+            f"t{number}",
+            every=10.0,
+            cost=CostModel.learnt_from((10.0, rng.lognormvariate(-2.5, 0.7)) for _ in range(3)),
+            known_by="learnt",
+        )
+        for number in range(40)
+    ]
+    found = [promise.bound or 0.0 for promise in promises(tables, replace(TARGET_LAGS, chopping=None), 2).values()]
+    assert 10.0 < max(found) < 1.1 * min(found)
 
 
 @pytest.mark.parametrize("scheduler", ["max-benefit", "edf", "fifo", "edf-partitioned", "prp", "myopic"])

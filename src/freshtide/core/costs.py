@@ -53,6 +53,11 @@ class Cost(Protocol):
         """(alpha, beta) with a slope as steep as can be told from chance: for updates larger than any so far."""
         ...
 
+    @property
+    def scatter(self) -> tuple[float, float]:
+        """How many updates it was learnt from, old ones counting less, and the squares of how far they were off."""
+        ...
+
     def expected(self, n: float) -> float:
         """E(n), never zero."""
         ...
@@ -90,6 +95,10 @@ class GivenCost:
     @property
     def cautious(self) -> tuple[float, float]:
         return self.alpha, self.beta
+
+    @property
+    def scatter(self) -> tuple[float, float]:
+        return 0.0, 0.0
 
     def expected(self, n: float) -> float:
         return max(self.alpha + self.beta * n, SHORTEST)
@@ -199,6 +208,10 @@ class CostModel:
         # What a second of data was loaded with, in the mean, and in which time: many small updates hide no large one.
         size, took = self.sum_nn / self.sum_n, self.sum_ne / self.sum_n
         return max(size * (_STEP if _STEP * took <= bearable else _SMALL_STEP), in_proportion)
+
+    @property
+    def scatter(self) -> tuple[float, float]:
+        return self.weight, self.sum_squares
 
     def expected(self, n: float) -> float:
         alpha, beta = self.coefficients

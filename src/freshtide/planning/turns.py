@@ -92,8 +92,9 @@ def _contender(demand: Demand, prospect: Prospect, gained: float) -> Contender:
     return Contender(
         priority=prospect.priority,
         target=prospect.target,
-        least_cost=max(SHORTEST, min(alpha, cautious)),
-        most_cost=max(demand.cost.expected(gained), cautious + slope * gained),
+        # What is believed, whatever was learnt: that is what ranks go by.
+        least_cost=max(SHORTEST, min(alpha, cautious) * prospect.leaning),
+        most_cost=max(demand.cost.expected(gained), cautious + slope * gained) * prospect.leaning,
         execution=demand.cost.longest(gained),
     )
 

@@ -135,13 +135,15 @@ def _idle_tracks_are_of_no_use(situation: Situation) -> Iterator[str]:
 
 
 def _costs_add_up(situation: Situation) -> Iterator[str]:
-    """What all tables together are expected to take is the sum of what each is."""
-    tables = list(situation.tables.values())
-    total = sum(table.estimate.per_period for table in tables)
-    for table in tables[:1]:
-        known = table.estimate.everyone.total
-        if not math.isclose(known, total, rel_tol=1e-6, abs_tol=1e-6):
-            yield f"{known} is known and the sum is {total}"
+    """What all tables together are expected to take is the sum of what each is, and so is what was learnt of it."""
+    estimates = [table.estimate for table in situation.tables.values()]
+    total = sum(estimate.per_period for estimate in estimates)
+    logs = sum(math.log(estimate.per_period) for estimate in estimates if estimate.model.scatter[0] > 0.0)
+    for estimate in estimates[:1]:
+        everyone = estimate.everyone
+        for known, expected in ((everyone.total, total), (everyone.logs, logs)):
+            if not math.isclose(known, expected, rel_tol=1e-6, abs_tol=1e-6):
+                yield f"{known} is known and the sum is {expected}"
 
 
 def _could_start(table: KnownTable, situation: Situation) -> bool:

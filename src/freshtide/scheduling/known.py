@@ -82,8 +82,7 @@ class KnownTable:
         if self.ages:
             self._grow_old(now)
             guessed = self.estimate.guessed()
-            if guessed is not None:
-                candidate.cost = guessed
+            candidate.cost = candidate.cost * self.estimate.leaning if guessed is None else guessed
         elif goal < stamps[-1] and self.estimate.learns:
             if pending.left_over is None:
                 pending.left_over = len(stamps)
@@ -126,6 +125,7 @@ class KnownTable:
         if self.ages:
             candidate.age = candidate.delta
             candidate.waited = self._waited(now)
+            candidate.cost *= self.estimate.leaning
         return True
 
     def _grow_old(self, now: float) -> None:
@@ -188,6 +188,8 @@ class KnownTable:
         candidate.upto, candidate.delta = goal, delta
         candidate.released_at = min(pending.wanted_since, pending.since[0]) if pending.since else pending.wanted_since
         candidate.cost = self.estimate.of(delta)
+        if self.ages:
+            candidate.cost *= self.estimate.leaning
         if pending.in_parts and self.within is not None:
             # A part takes as long as it may, whatever an ordinary update does.
             candidate.cost = max(candidate.cost, min(self.within, LONGEST_PIECE))

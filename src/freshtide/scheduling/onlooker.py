@@ -25,6 +25,8 @@ class Prospect:
     """The dependents whose priority it is scheduled with."""
     target: float
     """The target lag that it is scheduled with: its own, that of a dependent, or one by its period."""
+    leaning: float
+    """The factor by which its cost is believed to differ from what was learnt, where the ordering asks for it."""
     stride: float | None
     """How much freshness one update may gain; None for any."""
     newest: float | None
@@ -69,6 +71,7 @@ class Onlooker(Overview):
             priority=known.candidate.priority,
             inherited_from=inherited_from(self._policy.inheritance, table, own, scheduled, dependents),
             target=known.candidate.target,
+            leaning=known.estimate.leaning if known.ages else 1.0,
             stride=None if math.isinf(known.stride) else known.stride,
             newest=known.pending.stamps[-1] if known.pending.stamps else None,
         )

@@ -205,6 +205,10 @@ class Situation:
                 self._share_out()
             elif self._slack is not None:
                 self._slack.limit(table)
+        elif self._slack is not None and before is None and after is not None and is_typical:
+            # It may have been cut short of where it was told to go.
+            table.estimate.loaded_first(after - table.candidate.upto + table.candidate.delta, event.seconds)
+            self._slack.limit(table)
         table.succeeded(event.freshness, event.safe, revised=event.revised, unfinished=event.unfinished)
         if table.condition.status is TableStatus.LEAVING:
             self._forget(table)

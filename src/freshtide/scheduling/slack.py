@@ -57,7 +57,7 @@ class Slack:
         # Where nothing says that more data takes longer, cutting would gain nothing.
         gained = (within - estimate.alpha) / estimate.beta if estimate.beta > 0.0 else math.inf
         # Towards sizes that nobody has seen: others bear a step that is too bold once, as they bear fixed costs.
-        step = estimate.model.within(seconds, bearable=within)
+        step = estimate.steps.within(seconds, bearable=within)
         period = table.candidate.period
         table.stride = max(period, min(gained, max(_FREELY * period, step)))
 
