@@ -322,3 +322,19 @@ class TestReservations:
 
     def test_other_schedulers_have_none(self, shop: Shop) -> None:
         assert shop.explains("orders").as_json()["reservation"] is None
+
+
+def test_the_target_lag_that_a_table_is_updated_by_is_told_once_and_whose_it_is(tmp_path: Path) -> None:
+    """Clicks have none and sales are computed from them; of orders the own one is tightest; nobody asks large sales."""
+    shop = Shop.open(write_project(tmp_path, "target-lag"))
+    try:
+        for name in ("orders", "clicks", "sales", "large_sales", "hourly"):
+            shop.is_fresh(name, -60.0)
+        said = {name: shop.says(name) for name in ("orders", "clicks", "large_sales")}
+    finally:
+        shop.close()
+    assert "It has no target lag of its own, and is updated by that of 'sales', 1h, which is computed" in said["clicks"]
+    assert "It has no target lag." not in said["clicks"]
+    assert "within its target lag of 10m." in said["orders"]
+    assert "is updated by that of" not in said["orders"]
+    assert "It has no target lag, and is updated as if that were three periods, 3h." in said["large_sales"]

@@ -105,6 +105,8 @@ def _print_status(
     console.print(status_table(now, width=console.width, bounds=bounds))
     print_objective(now)
     print_sight(sight)
+    for story in filter(None, (report.backfill_story for report in now.tables)):
+        console.print(f"[yellow]●[/yellow] {escape(story)}", soft_wrap=True)
     if now.surroundings is not None:
         console.print(f"[red]●[/red] {escape(now.surroundings.story(now.at))}", soft_wrap=True)
     for kept in (bounds[table.name] for table in now.tables if table.name in bounds):

@@ -193,8 +193,8 @@ def _doing(report: TableReport, now: float) -> str:
     if report.running_on is not None and report.running_since is not None:
         story = "" if report.rebuild_story is None else f", {report.rebuild_story}"
         return f"[cyan]track {report.running_on}, {max(0.0, now - report.running_since):.1f}s{story}[/cyan]"
-    if report.interrupted_since is not None and report.status == "active":
-        return "[yellow]interrupted[/yellow]"
+    if report.status == "active" and (report.backfill_waits or report.interrupted_since is not None):
+        return "[yellow]backfill waits[/yellow]" if report.backfill_waits else "[yellow]interrupted[/yellow]"
     if report.status == "failed":
         return f"[red]failed[/red] {escape((report.reason or '')[:60])}"
     if report.status == "paused":

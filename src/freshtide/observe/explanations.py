@@ -14,6 +14,8 @@ from freshtide.observe.reconstruction import scheduler_now
 from freshtide.observe.status import TableReport, limiting_source, warehouse_status
 from freshtide.project import Project
 from freshtide.runs import Places, traced_look
+from freshtide.scheduling import Prospect
+from freshtide.scheduling.orderings import TargetLag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,10 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     traced = traced_look(Places(project).trace, unit) if is_traced else None
     outlook = outlook_of(scheduler, unit, len(project.graph), traced=traced)
     chain = _limiting_chain(project, catalog, name)
-    sentences = [_how_stale(report), *_state(report, now)]
+    steering = outlook.prospect if project.settings.policy.ordering == TargetLag.name else None
+    sentences = [_how_stale(report), *_applied_target(report, unit, steering), *_state(report, now)]
+    if report.backfill_story is not None:
+        sentences.append(report.backfill_story)
     if status.surroundings is not None:
         sentences.append(status.surroundings.story(now))
     if project.graph[name].is_base:
@@ -114,9 +119,22 @@ def _how_long_pending(report: TableReport, waited: float) -> str:
 
 def _target_story(report: TableReport) -> str:
     if report.target_lag is None:
-        return " It has no target lag."
+        return ""
     kept = "within" if report.within_target else "beyond"
     return f" That is {kept} its target lag of {format_duration(report.target_lag)}."
+
+
+def _applied_target(report: TableReport, unit: str, steering: Prospect | None) -> list[str]:
+    """Which target lag the table is updated by, and whose it is, where it is not just its own."""
+    if steering is None:
+        return ["It has no target lag."] if report.target_lag is None else []
+    applied, giver = format_duration(steering.target), steering.target_from
+    if giver is None:
+        return [f"It has no target lag, and is updated as if that were three periods, {applied}."]
+    if giver != unit:
+        own = "It has no target lag of its own, and" if report.target_lag is None else "It"
+        return [f"{own} is updated by that of '{giver}', {applied}, which is computed from it."]
+    return []
 
 
 def _state(report: TableReport, now: float) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from freshtide.catalog import Catalog, LatestStreamRow, RebuildProgress, UpdateRow
+from freshtide.catalog import Catalog, LatestStreamRow, RebuildProgress, RequestKind, UpdateRow
 from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.cuts import Cuts
 from freshtide.core.graph import TableGraph
@@ -49,6 +49,8 @@ class TableReport:
     """How far that is, where it goes in parts."""
     interrupted_since: float | None
     """When the update was started that a run has left unfinished: it died, and the next one repeats it."""
+    backfill_waits: bool
+    """Whether a backfill was asked for that no run goes on with: the next one takes it up."""
     updates: int
     failures: int
     mean_seconds: float | None
@@ -90,6 +92,16 @@ class TableReport:
         if progress.unit == "files":
             return f"rebuild, part {progress.part}, {progress.done} of {progress.whole} files done"
         return f"rebuild, part {progress.part}, {progress.done / max(progress.whole, 1):.0%} done"
+
+    @property
+    def backfill_story(self) -> str | None:
+        """What becomes of a backfill that no run goes on with."""
+        if not self.backfill_waits:
+            return None
+        return (
+            f"A backfill of '{self.name}' waits for the next run: `freshtide run` takes it up, and "
+            f"`freshtide backfill {self.name} --cancel` drops it."
+        )
 
     def as_json(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in self.__slots__}
@@ -188,6 +200,8 @@ def warehouse_status(
     begun = {update.table: update for update in catalog.updates.running()}
     running, interrupted = (begun, {}) if run_going_on else ({}, begun)
     outages = catalog.outages.going_on() if run_going_on else {}
+    asked = () if run_going_on else catalog.requests.open_after(0)
+    backfills = {request.target for request in asked if request.kind is RequestKind.BACKFILL}
     streams = catalog.streams.all()
     awaited = catalog.arrivals.awaited()
     cuts = Cuts(project.graph)
@@ -216,6 +230,7 @@ def warehouse_status(
                 rebuilds=name in running and running[name].kind == "rebuild",
                 rebuild_progress=running[name].progress if name in running else None,
                 interrupted_since=interrupted[name].started_at if name in interrupted else None,
+                backfill_waits=name in backfills,
                 updates=row.updates if row else 0,
                 failures=row.failures if row else 0,
                 mean_seconds=row.mean_seconds if row else None,

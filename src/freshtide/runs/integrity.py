@@ -72,9 +72,12 @@ def require_files(disk: Disk, table: Table, files: Iterable[Arrival], *, thoroug
     if lost:
         away = standing[lost[0]] is ArrivalState.AWAY
         accept = f"`freshtide feeds accept {lost[0]}` takes the content that it has now."
+        told = f"{len(lost)} of its files are away or have changed since they were"
+        if len(lost) == 1:
+            told = "1 of its files is away or has changed since it was"
         raise MissingFilesError(
-            f"'{table.name}' cannot be rebuilt: {len(lost)} of its files are away or have changed since they were "
-            f"loaded. The first is {lost[0]}, which {'is away' if away else 'has changed'}.",
+            f"'{table.name}' cannot be rebuilt: {told} loaded. "
+            f"The first is {lost[0]}, which {'is away' if away else 'has changed'}.",
             way_out="Put it back." if away else f"Put it back as it was, or {accept}",
         )
 

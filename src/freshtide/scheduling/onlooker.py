@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from freshtide.core.events import Event
 from freshtide.scheduling.allocations import Lane
+from freshtide.scheduling.conditions import TableStatus
 from freshtide.scheduling.inheritance import inherited_from
+from freshtide.scheduling.known import KnownTable
 from freshtide.scheduling.linking import heirs_of
 from freshtide.scheduling.orderings import MaxBenefit
 from freshtide.scheduling.overview import Overview
@@ -25,6 +27,8 @@ class Prospect:
     """The dependents whose priority it is scheduled with."""
     target: float
     """The target lag that it is scheduled with: its own, that of a dependent, or one by its period."""
+    target_from: str | None
+    """Whose target lag that is: its own name, that of a dependent; None where it goes by its period."""
     leaning: float
     """The factor by which its cost is believed to differ from what was learnt, where the ordering asks for it."""
     stride: float | None
@@ -71,7 +75,20 @@ class Onlooker(Overview):
             priority=known.candidate.priority,
             inherited_from=inherited_from(self._policy.inheritance, table, own, scheduled, dependents),
             target=known.candidate.target,
+            target_from=_giver_of_target(known),
             leaning=known.estimate.leaning if known.ages else 1.0,
             stride=None if math.isinf(known.stride) else known.stride,
             newest=known.pending.stamps[-1] if known.pending.stamps else None,
         )
+
+
+def _giver_of_target(table: KnownTable) -> str | None:
+    """Of several that ask for the same, the nearest."""
+    front, seen = [table], {table.name}
+    for known in front:
+        if known.spec.target == table.candidate.target:
+            return known.name
+        heirs = [heir for heir in known.dependents if heir.condition.status is TableStatus.ACTIVE]
+        front += [heir for heir in heirs if heir.name not in seen]
+        seen |= {heir.name for heir in heirs}
+    return None

@@ -261,5 +261,6 @@ class LoadTarget(Target):
         column = self._table.time_column
         missing = sum(json.loads(file.stats).get("nullCount", {}).get(column, 0) for file in written.files)
         if missing:
-            problem = f"{missing} of the rows for '{self._table.name}' have no time in '{column}'."
+            verb = "has" if missing == 1 else "have"
+            problem = f"{missing} of the rows for '{self._table.name}' {verb} no time in '{column}'."
             raise ActivityError(self._activity, "its input", problem)
