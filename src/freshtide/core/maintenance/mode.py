@@ -25,6 +25,11 @@ class Mode(Protocol):
         """Whether each update writes all files anew, so that none is ever worth merging."""
         ...
 
+    @property
+    def follows_changes(self) -> bool:
+        """Whether an update takes as long as much has changed, wherever that is in time."""
+        ...
+
     def open_for(self, table: Table) -> int | None:
         """How long a row of a view stays open after its sources have passed it, in microseconds; None: for ever."""
         ...

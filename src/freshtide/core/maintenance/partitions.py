@@ -12,6 +12,7 @@ class Partitions:
     only_appends = False
     has_open_buckets = True
     is_written_whole = False
+    follows_changes = False
 
     def open_for(self, table: Table) -> int | None:
         return micros(table.lookback or 0.0)

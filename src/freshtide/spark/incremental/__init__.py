@@ -4,6 +4,7 @@ Here belongs how changes become changes, what has to be kept for that, and what 
 maintained so, and what is committed, does not.
 """
 
+from freshtide.spark.incremental.arrowrows import FEW_BYTES, having, left_over
 from freshtide.spark.incremental.compiling import Compiled, CompiledQueries, compiled
 from freshtide.spark.incremental.operators import NeedsAllError, NotIncrementalError, When
 from freshtide.spark.incremental.plans import SIGN, Plans
@@ -12,6 +13,7 @@ from freshtide.spark.incremental.sources import ViewSources
 from freshtide.spark.incremental.states import KeptStates, StateChange
 
 __all__ = [
+    "FEW_BYTES",
     "SIGN",
     "Compiled",
     "CompiledQueries",
@@ -26,4 +28,6 @@ __all__ = [
     "ViewSources",
     "When",
     "compiled",
+    "having",
+    "left_over",
 ]

@@ -63,11 +63,8 @@ class Aggregate:
         self._passes = _passed(plans, self._results, groups)
 
     def changes(self, run: Run) -> DataFrame | None:
-        brought = self._brought_forward(run)
-        if brought is None:
-            return None
-        before, after = brought
-        return signed(self._result(run, before), -1).unionAll(signed(self._result(run, after), 1))
+        exchanged = self._brought_forward(run)
+        return None if exchanged is None else self._result(run, exchanged, with_sign=True)
 
     def state(self, run: Run, when: When, keys: Keys | None = None) -> DataFrame:
         groups = pushed(keys, self._passes)
@@ -87,17 +84,16 @@ class Aggregate:
         else:
             self._brought_forward(run)
 
-    def _brought_forward(self, run: Run) -> tuple[DataFrame, DataFrame] | None:
-        """What is kept of the groups that have changed, as it was and as it is; None where none has."""
-        done = run.states.replaced(self.place)
-        if done is not None:
-            return done
-        below = run.settled(self._child)
-        if below is None:
+    def _brought_forward(self, run: Run) -> DataFrame | None:
+        """What is kept of the groups that have changed, as it was and as it is, with signs; None where none has."""
+        if run.states.is_begun(self.place):
+            return run.states.exchanged(self.place)
+        below = self._child.changes(run)
+        gathered = None if below is None else self._gathered(run, self._rows(run, below))
+        values = pa.table({}) if gathered is None else run.collected(gathered)
+        if gathered is None or not values.num_rows:
             run.states.leave(self.place)
             return None
-        gathered = self._gathered(run, self._rows(run, below.frame))
-        values = run.collected(gathered)
         groups = columns(len(self._grouping))
         keys = run.keys(values.select(groups).rename_columns([key_column(at) for at in range(len(groups))]))
         old = run.states.taken(self.place, keys)
@@ -167,7 +163,7 @@ class Aggregate:
                 figures.append(run.plans.by_names(function.java, *_asked_by(function, place)).alias(function.names[0]))
         return run.plans.grouped(rows, len(self._grouping), figures)
 
-    def _result(self, run: Run, kept: DataFrame) -> DataFrame:
+    def _result(self, run: Run, kept: DataFrame, *, with_sign: bool = False) -> DataFrame:
         """The rows of the operator, from what is kept of groups."""
         plans, groups = run.plans, columns(len(self._grouping))
         values: list[str] = []
@@ -179,8 +175,10 @@ class Aggregate:
             else:
                 values += [f"{name} AS v{place}_{name}" for name in function.names]
                 attributes += [Attribute(java) for java in buffer_attributes(function)]
-        bound = plans.bound(kept.selectExpr(*groups, *values), attributes)
-        return plans.frame(plans.project(self._results, bound), columns(self.width))
+        sign, signs = (run.sign, [SIGN]) if with_sign else (None, [])
+        bound = plans.bound(kept.selectExpr(*groups, *values, *signs), attributes, sign)
+        results = [*self._results, *([] if sign is None else [sign.java])]
+        return plans.frame(plans.project(results, bound), [*columns(self.width), *signs])
 
 
 def _asked_by(function: Function, place: int) -> tuple[list[str], str | None]:

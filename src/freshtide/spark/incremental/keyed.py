@@ -12,7 +12,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame
 
 from freshtide.spark.incremental.operators import Keys, Operator, When, key_column, restricted
-from freshtide.spark.incremental.plans import Attribute, Plans, column, columns, signed
+from freshtide.spark.incremental.plans import SIGN, Attribute, Plans, column, columns
 from freshtide.spark.incremental.running import Run
 
 
@@ -47,11 +47,8 @@ class Keyed:
         self._passes = {own[attribute.id]: at for at, attribute in enumerate(keys) if attribute.id in own}
 
     def changes(self, run: Run) -> DataFrame | None:
-        brought = self._brought_forward(run)
-        if brought is None:
-            return None
-        before, after = brought
-        return signed(self._result(before), -1).unionAll(signed(self._result(after), 1))
+        exchanged = self._brought_forward(run)
+        return None if exchanged is None else self._result(exchanged, SIGN)
 
     def state(self, run: Run, when: When, keys: Keys | None = None) -> DataFrame:
         if when is When.AFTER:
@@ -71,10 +68,10 @@ class Keyed:
         else:
             self._brought_forward(run)
 
-    def _brought_forward(self, run: Run) -> tuple[DataFrame, DataFrame] | None:
-        done = run.states.replaced(self.place)
-        if done is not None:
-            return done
+    def _brought_forward(self, run: Run) -> DataFrame | None:
+        """The rows of the keys that have changed, as they were and as they are, with signs; None where none has."""
+        if run.states.is_begun(self.place):
+            return run.states.exchanged(self.place)
         below = run.settled(self._child)
         if below is None:
             run.states.leave(self.place)
@@ -93,9 +90,11 @@ class Keyed:
         named = [plans.named(attribute, column(at)) for at, attribute in enumerate(output)]
         return plans.plain_frame(plans.project(named, done))
 
-    def _result(self, kept: DataFrame) -> DataFrame:
+    def _result(self, kept: DataFrame, *more: str) -> DataFrame:
+        """The rows without the key before them."""
         width = len(self._keys)
-        return kept.select(*(f"c{width + place}" for place in range(self.width))).toDF(*columns(self.width))
+        own = [column(width + place) for place in range(self.width)]
+        return kept.select(*own, *more).toDF(*columns(self.width), *more)
 
 
 def _depth(plan: JavaObject, bottom: JavaObject) -> int:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from freshtide.spark.incremental.arrowrows import left_over
 from freshtide.spark.incremental.operators import Keys, Operator, When, consolidated, key_column
-from freshtide.spark.incremental.plans import SIGN, Plans
+from freshtide.spark.incremental.plans import SIGN, Plans, columns
 from freshtide.spark.jvm import collected
 
 if TYPE_CHECKING:
@@ -80,7 +80,10 @@ class Run:
 
     def _settle(self, changes: DataFrame, width: int) -> Settled | None:
         values, schema = collected(changes), changes.schema
-        signs = values.column(SIGN)
-        if values.num_rows and pc.min(signs).as_py() != pc.max(signs).as_py():
-            values = collected(consolidated(self.at_hand(values, schema), width))
+        signs = values.column(SIGN).to_numpy()
+        if values.num_rows and signs.min() != signs.max():
+            try:
+                values, _ = left_over(values, signs, columns(width))
+            except pa.ArrowNotImplementedError:
+                values = collected(consolidated(self.at_hand(values, schema), width))
         return Settled(frame=self.at_hand(values, schema), values=values) if values.num_rows else None

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, functions
+from pyspark.sql.types import StructType
 
+from freshtide.spark.incremental.arrowrows import FEW_BYTES, having
 from freshtide.spark.incremental.operators import Keys, NeedsAllError, When, restricted
-from freshtide.spark.incremental.plans import Plans, columns
+from freshtide.spark.incremental.plans import SIGN, Plans, column, columns, sign_field
 from freshtide.spark.incremental.pruning import may_have
 from freshtide.spark.jvm import collected
-from freshtide.spark.reading import read_files
+from freshtide.spark.reading import read_files, schema_of
 from freshtide.spark.writing import Written, write_result
-from freshtide.storage import DataFile, Snapshot, StoredTable
+from freshtide.storage import DataFile, Snapshot, StoredTable, aligned, stored_rows
 
 _FILE = "__file"
 
@@ -28,9 +32,12 @@ class _Kept:
     """Those whose rows are exchanged; None: none is."""
     touched: tuple[DataFile, ...] = ()
     """The files that have rows of these keys."""
-    before: DataFrame | None = None
-    after: DataFrame | None = None
+    before: pa.Table | None = None
     new: pa.Table | None = None
+    after: DataFrame | None = None
+    """The new rows."""
+    exchange: DataFrame | None = None
+    """What was there with the sign -1, and what is new."""
     built: Written | None = None
     """All of it, where it is made anew."""
     is_left: bool = False
@@ -94,31 +101,49 @@ class KeptStates:
         """The rows of some keys, which are about to be exchanged."""
         kept, snapshot = self._of(place), self._snapshot(place)
         files = tuple(file for file in snapshot.files if may_have(file, keys))
-        schema = self._rows_of(snapshot, ()).schema
-        if not files:
-            kept.before = self._plans.local(pa.table({}), schema)
-            return kept.before
-        rows = self._rows_of(snapshot, files).withColumn(_FILE, functions.input_file_name())
-        found = collected(keys.restrict(rows))
-        names = {path.rpartition("/")[2] for path in pc.unique(found.column(_FILE)).to_pylist()}
-        kept.touched = tuple(file for file in files if file.path.rpartition("/")[2] in names)
-        kept.before = self._plans.local(found.drop_columns([_FILE]), schema)
-        return kept.before
+        found, kept.touched = self._found(snapshot, files, keys)
+        kept.before = found
+        return self._plans.local(found, schema_of(snapshot))
 
-    def replace(self, place: int, keys: Keys, rows: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """Put these rows in the place of those of the keys; what they were and what they are."""
+    def replace(self, place: int, keys: Keys, rows: DataFrame) -> DataFrame:
+        """Put these rows in the place of those of the keys: those that were there and those that are, with signs."""
         kept, snapshot = self._of(place), self._snapshot(place)
-        schema = self._rows_of(snapshot, ()).schema
-        kept.keys, kept.new = keys, collected(rows)
-        kept.after = self._plans.local(kept.new, schema)
+        schema = schema_of(snapshot)
         assert kept.before is not None, "what is exchanged was taken before"
-        return kept.before, kept.after
+        kept.keys, kept.new = keys, aligned(collected(rows), kept.before.schema)
+        kept.after = self._plans.local(kept.new, schema)
+        parts = [
+            part.append_column(SIGN, pa.array(np.full(part.num_rows, sign, dtype=np.int32)))
+            for part, sign in ((kept.before, -1), (kept.new, 1))
+        ]
+        kept.exchange = self._plans.local(pa.concat_tables(parts), StructType([*schema.fields, sign_field()]))
+        return kept.exchange
 
-    def replaced(self, place: int) -> tuple[DataFrame, DataFrame] | None:
+    def exchanged(self, place: int) -> DataFrame | None:
+        """What `replace` gave, where that was done."""
         kept = self._kept.get(place)
-        if kept is None or kept.before is None or kept.after is None:
-            return None
-        return kept.before, kept.after
+        return None if kept is None else kept.exchange
+
+    def _found(
+        self, snapshot: Snapshot, files: tuple[DataFile, ...], keys: Keys
+    ) -> tuple[pa.Table, tuple[DataFile, ...]]:
+        """The rows of some keys in some files, and the files that have any."""
+        names = [column(place) for place in keys.places]
+        parts, touched = [stored_rows(snapshot, ())], []
+        if sum(file.size for file in files) <= FEW_BYTES:
+            with suppress(pa.ArrowNotImplementedError):
+                for file in files:
+                    rows = stored_rows(snapshot, (file,))
+                    mask = having(rows, names, keys.values)
+                    if mask.any():
+                        parts.append(rows.filter(pa.array(mask)))
+                        touched.append(file)
+                return pa.concat_tables(parts), tuple(touched)
+        marked = self._rows_of(snapshot, files).withColumn(_FILE, functions.input_file_name())
+        found = collected(keys.restrict(marked))
+        paths = {path.rpartition("/")[2] for path in pc.unique(found.column(_FILE)).to_pylist()}
+        holding = tuple(file for file in files if file.path.rpartition("/")[2] in paths)
+        return aligned(found.drop_columns([_FILE]), parts[0].schema), holding
 
     def rows(self, place: int, when: When, keys: Keys | None) -> DataFrame:
         """What is kept, or what will be."""
@@ -150,10 +175,18 @@ class KeptStates:
         assert kept.keys is not None, "something was exchanged"
         rows = kept.new
         if kept.touched:
-            others = collected(kept.keys.exclude(self._rows_of(self._snapshot(place), kept.touched)))
-            rows = pa.concat_tables([others, rows.select(others.column_names).cast(others.schema)])
+            rows = pa.concat_tables([self._others(self._snapshot(place), kept.touched, kept.keys), rows])
         add = table.write(rows, number=self._number) if rows.num_rows else []
         return StateChange(table=table, add=tuple(add), remove=kept.touched, replace_all=False, schema=rows.schema)
+
+    def _others(self, snapshot: Snapshot, files: tuple[DataFile, ...], keys: Keys) -> pa.Table:
+        """The rows of all other keys in some files."""
+        if sum(file.size for file in files) <= FEW_BYTES:
+            with suppress(pa.ArrowNotImplementedError):
+                rows = stored_rows(snapshot, files)
+                names = [column(place) for place in keys.places]
+                return rows.filter(pa.array(~having(rows, names, keys.values)))
+        return aligned(collected(keys.exclude(self._rows_of(snapshot, files))), stored_rows(snapshot, ()).schema)
 
     def _of(self, place: int) -> _Kept:
         return self._kept.setdefault(place, _Kept())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, functions
@@ -22,6 +23,7 @@ from freshtide.core.steps import Refresh
 from freshtide.core.tables import Table
 from freshtide.spark.asof import TableStates
 from freshtide.spark.incremental import (
+    FEW_BYTES,
     SIGN,
     Compiled,
     KeptStates,
@@ -33,6 +35,8 @@ from freshtide.spark.incremental import (
     StateChange,
     ViewSources,
     When,
+    having,
+    left_over,
 )
 from freshtide.spark.jvm import collected
 from freshtide.spark.maintenance.views import ViewMaintainer
@@ -49,7 +53,9 @@ from freshtide.storage import (
     StoredTable,
     UpdateKind,
     UpdateRecord,
+    aligned,
     next_number,
+    stored_rows,
 )
 
 _logger = logging.getLogger(__name__)
@@ -63,6 +69,14 @@ class _Exchange:
     written: Written
     remove: tuple[DataFile, ...] = ()
     replace_all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rest:
+    """What is left of the files that have rows which go."""
+
+    left: pa.Table
+    touched: tuple[DataFile, ...]
 
 
 class IncrementalViewMaintainer:
@@ -177,30 +191,43 @@ class IncrementalViewMaintainer:
         )
         if not gone.num_rows:
             return _Exchange(written=self._written(added, number))
+        files = self._here(current, gone, names) or self._by_spark(run, current, gone, names)
+        rows = files.left if added.num_rows == 0 else pa.concat_tables([files.left, aligned(added, files.left.schema)])
+        expected = sum(file.rows for file in files.touched) - gone.num_rows
+        if files.left.num_rows != expected:
+            differ = files.left.num_rows - expected
+            raise NeedsAllError(f"'{self._table.name}' does not have {differ} rows that have gone from it.")
+        return _Exchange(written=self._written(rows, number), remove=files.touched)
+
+    def _here(self, current: Snapshot, gone: pa.Table, names: tuple[str, ...]) -> _Rest | None:
+        """The same for a small view, without Spark; None where it is not for Arrow."""
+        if current.partition_by or current.size > FEW_BYTES:
+            return None
+        parts, touched = [], []
+        try:
+            for file in current.files:
+                rows = stored_rows(current, (file,)).select(list(names))
+                if having(rows, names, gone).any():
+                    parts.append(rows)
+                    touched.append(file)
+            together = pa.concat_tables([*parts, aligned(gone, stored_rows(current, ()).select(list(names)).schema)])
+            signs = np.ones(together.num_rows, dtype=np.int64)
+            signs[together.num_rows - gone.num_rows :] = -1
+            left, _ = left_over(together, signs, names)
+        except pa.ArrowNotImplementedError:
+            return None
+        return _Rest(left=left, touched=tuple(touched))
+
+    def _by_spark(self, run: Run, current: Snapshot, gone: pa.Table, names: tuple[str, ...]) -> _Rest:
         frame = run.plans.local(gone, run.plans.schema_of(gone.schema))
         touched = self._touched(current, frame, names)
+        if sum(file.size for file in touched) > self._large_update:
+            raise NeedsAllError("Too much of the view would have to be written anew.")
         rest = read_files(self._states.session, current, touched).select(*map(quoted, names)).exceptAll(frame)
-        large = sum(file.size for file in touched) > self._large_update
-        if large:
-            together = rest.unionAll(run.plans.local(added, rest.schema))
-            written = write_result(
-                together, self._stored, number=number, partition_by=self._table.partition_by, large=True
-            )
-        else:
-            left = collected(rest)
-            written = self._written(pa.concat_tables([left, added.cast(left.schema)]), number)
-        expected = sum(file.rows for file in touched) - gone.num_rows + added.num_rows
-        if written.rows != expected:
-            self._stored.discard(written.files)
-            raise NeedsAllError(
-                f"'{self._table.name}' has not got the rows that have gone from it: {expected - written.rows} differ."
-            )
-        return _Exchange(written=written, remove=touched)
+        return _Rest(left=collected(rest), touched=touched)
 
     def _touched(self, current: Snapshot, gone: DataFrame, names: tuple[str, ...]) -> tuple[DataFile, ...]:
         """The files that have rows which go."""
-        if len(current.files) == 1:
-            return current.files
         rows = read_files(self._states.session, current, current.files).withColumn(_FILE, functions.input_file_name())
         same = [rows[quoted(name)].eqNullSafe(gone[quoted(name)]) for name in names]
         found = collected(rows.join(functions.broadcast(gone), same, "left_semi").select(_FILE).distinct())
