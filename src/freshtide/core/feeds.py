@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from freshtide.core.errors import Origin
 
+UTC_ZONE = "UTC"
 FUTURE_LIMIT = 3_600.0
 """Seconds that the time of a row may lie beyond its arrival, unless its feed says otherwise."""
 
@@ -51,6 +52,8 @@ class RowTime:
     column: str
     format: str | None = None
     """A Spark datetime pattern, `epoch_seconds` or `epoch_millis`; None for ISO 8601."""
+    expression: str | None = None
+    """In Spark SQL, over the columns of the schema: then `column` is in no file, and computed from those that are."""
     lateness: float | None = None
     """How long after its timestamp a row may still arrive; later ones are kept aside. None: files come in order, and
     what comes out of order all the same is taken in (with punctuation: only that says what is late)."""
@@ -164,11 +167,38 @@ class Feed:
     format: Format
     rhythm: DeclaredRhythm = DeclaredRhythm()
     on_schema_change: SchemaChange = SchemaChange.FAIL
+    time_zone: str = UTC_ZONE
+    """Where the clocks are that times without an offset were read from."""
     origin: Origin | None = None
 
     @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of its rows: the ones that are brought, and behind them a time that is computed from them."""
+        if self.time.expression is None:
+            return self.schema
+        return (*self.schema, Column(name=self.time.column, type="timestamp"))
+
+    @property
     def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def brought_names(self) -> tuple[str, ...]:
+        """The names of the columns that are brought."""
         return tuple(column.name for column in self.schema)
+
+    @property
+    def zone_of_times(self) -> str:
+        """That of the time column. A date is a day of UTC, as dates in tables are."""
+        types = {column.name: column.type for column in self.schema}
+        is_date = types.get(self.time.column) == "date" and self.time.format is None
+        return UTC_ZONE if is_date else self.time_zone
+
+    @property
+    def meaning_of_times(self) -> str:
+        """What makes the same rows have other times if it changes; empty as long as nothing is said."""
+        zone = "" if self.time_zone == UTC_ZONE else self.time_zone
+        return zone if self.time.expression is None else f"{zone} {self.time.expression}"
 
     @property
     def brings_files(self) -> bool:

@@ -6,7 +6,7 @@ is almost a full hour could land on either side of it. `micros` is the one way a
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from freshtide.core.errors import TimestampError
 
@@ -43,10 +43,11 @@ def micros_of(moment: datetime) -> int:
     return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
-def parse_instant(text: str) -> float:
-    """Float seconds of an ISO 8601 timestamp; without a zone it is UTC."""
+def parse_instant(text: str, *, zone: tzinfo = UTC) -> float:
+    """Float seconds of an ISO 8601 timestamp; one that says no zone is of this one."""
     try:
-        return seconds(micros_of(datetime.fromisoformat(text.strip())))
+        moment = datetime.fromisoformat(text.strip())
+        return seconds(micros_of(moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)))
     except ValueError as error:
         raise TimestampError(f"'{text}' is not a timestamp.", way_out="Write it like 2026-05-01T12:00:00Z.") from error
 

@@ -16,6 +16,7 @@ from freshtide.feeds.errors import (
     NotQuarantinedError,
     OtherContentError,
     TimeFormatError,
+    TimeZoneError,
     UnreadableFileError,
     VanishedFileError,
 )
@@ -23,6 +24,7 @@ from freshtide.feeds.feedset import FeedSet, says_the_same
 from freshtide.feeds.globs import landing_folders
 from freshtide.feeds.inspection import Inspection, check_feed, inspect, read_punctuation
 from freshtide.feeds.intake import Intake
+from freshtide.feeds.localtimes import local_times, zone_of
 from freshtide.feeds.quarantine import (
     CHANGED,
     accept_everywhere,
@@ -33,7 +35,7 @@ from freshtide.feeds.quarantine import (
 )
 from freshtide.feeds.settling import Signature
 from freshtide.feeds.timeformats import check_time_format, parser
-from freshtide.feeds.typefaults import fault_of_structs, unknown_to_spark
+from freshtide.feeds.typefaults import fault_of_structs, inner_types, unknown_to_spark
 from freshtide.feeds.watching import FolderWatcher, SettledFile
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "SettledFile",
     "Signature",
     "TimeFormatError",
+    "TimeZoneError",
     "UnreadableFileError",
     "VanishedFileError",
     "accept_everywhere",
@@ -58,8 +61,10 @@ __all__ = [
     "check_feed",
     "check_time_format",
     "fault_of_structs",
+    "inner_types",
     "inspect",
     "landing_folders",
+    "local_times",
     "parser",
     "read_punctuation",
     "released_duplicates",
@@ -69,4 +74,5 @@ __all__ = [
     "skip_everywhere",
     "unknown_to_spark",
     "verdicts",
+    "zone_of",
 ]

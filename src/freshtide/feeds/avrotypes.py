@@ -15,7 +15,8 @@ import pyarrow as pa
 from freshtide.feeds.avroblocks import AvroError
 
 _Conversion = Callable[[Any], Any]
-_INSTANT = pa.timestamp("us", tz="UTC")
+INSTANT, LOCAL = pa.timestamp("us", tz="UTC"), pa.timestamp("us")
+"""Times of Avro, with a zone and without one."""
 _SIMPLE = {
     "null": pa.null(),
     "boolean": pa.bool_(),
@@ -65,22 +66,22 @@ def undressed(schema: Any) -> Any:
     return kept
 
 
-def arrow_type(schema: Any) -> pa.DataType:
-    """The type of a column, or of values inside of it."""
+def arrow_type(schema: Any, *, local: pa.DataType = LOCAL) -> pa.DataType:
+    """The type of a column, or of values inside of it; `local` is that of times without a zone."""
     kind, details = _kind(schema)
     if kind == "union":
         return pa.string()
     if kind == "record":
-        return pa.struct([(field["name"], arrow_type(field["type"])) for field in details["fields"]])
+        return pa.struct([(field["name"], arrow_type(field["type"], local=local)) for field in details["fields"]])
     if kind in ("array", "map"):
-        inner = arrow_type(details["items" if kind == "array" else "values"])
+        inner = arrow_type(details["items" if kind == "array" else "values"], local=local)
         if pa.types.is_null(inner) or inner == pa.struct([]):
             # They take no room in a file: a few bytes could be as many of them as there are numbers.
             raise AvroError(f"it has {kind}s of nothing")
         return pa.list_(inner) if kind == "array" else pa.map_(pa.string(), inner)
     if kind not in _SIMPLE:
         raise AvroError(f"the type '{kind}' has itself inside, or is none")
-    return _logical(kind, details) or _SIMPLE[kind]
+    return _logical(kind, details, local) or _SIMPLE[kind]
 
 
 def value_of(schema: Any) -> _Conversion:
@@ -94,7 +95,7 @@ def _conversion(schema: Any) -> _Conversion | None:
     kind, details = _kind(schema)
     if kind in _INSIDE:
         return _INSIDE[kind](details)
-    if arrow_type(schema) == _INSTANT:
+    if arrow_type(schema) in (INSTANT, LOCAL):
         return _MICROS[details["logicalType"].rpartition("-")[2]]
     if kind == "fixed" and details.get("logicalType") == "uuid":
         return lambda value: str(UUID(bytes=value))
@@ -130,12 +131,13 @@ def _kind(schema: Any) -> tuple[str, dict[str, Any]]:
     return str(schema), {}
 
 
-def _logical(kind: str, details: Mapping[str, Any]) -> pa.DataType | None:
+def _logical(kind: str, details: Mapping[str, Any], local: pa.DataType) -> pa.DataType | None:
     logical = details.get("logicalType")
     if kind == "int" and logical == "date":
         return pa.date32()
-    if kind == "long" and logical in {f"{local}timestamp-{unit}" for local in ("", "local-") for unit in _MICROS}:
-        return _INSTANT
+    for before, times in (("", INSTANT), ("local-", local)):
+        if kind == "long" and logical in {f"{before}timestamp-{unit}" for unit in _MICROS}:
+            return times
     if kind == "fixed" and logical == "uuid":
         return pa.string()
     if kind in ("bytes", "fixed") and _is_decimal(details):

@@ -17,12 +17,12 @@ def fault_of_columns(feed: Feed, columns: tuple[str, ...]) -> str | None:
         return f"The file has a column without a name. Mend the file, then {RETRY}."
     if misnamed := _misnamed(feed, columns):
         return _told(misnamed)
-    if feed.time.column not in columns:
+    if feed.time.column in feed.brought_names and feed.time.column not in columns:
         return (
             f"The file lacks the time column '{feed.time.column}' (it has {_listed(columns)}). "
             f"Mend the file, then {RETRY}."
         )
-    return _differences(feed, columns, missing=[name for name in feed.column_names if name not in columns])
+    return _differences(feed, columns, missing=[name for name in feed.brought_names if name not in columns])
 
 
 def fault_of_keys(feed: Feed, keys: tuple[str, ...]) -> str | None:
@@ -38,7 +38,7 @@ def fault_of_keys(feed: Feed, keys: tuple[str, ...]) -> str | None:
 def _differences(feed: Feed, columns: Sequence[str], *, missing: list[str]) -> str | None:
     if feed.on_schema_change is SchemaChange.EVOLVE:
         return None
-    added = [name for name in columns if name not in feed.column_names]
+    added = [name for name in columns if name not in feed.brought_names]
     differences = [f"adds {_listed(added)}"] * bool(added) + [f"lacks {_listed(missing)}"] * bool(missing)
     if not differences:
         return None
@@ -54,6 +54,10 @@ def _misnamed(feed: Feed, columns: Sequence[str]) -> str | None:
     doubled = [name for name, count in named.items() if count > 1]
     if doubled:
         return f"names columns twice: {_listed(doubled)}"
+    if feed.time.expression is not None and feed.on_schema_change is SchemaChange.EVOLVE:
+        computed = [name for name in columns if name.lower() == feed.time.column.lower()]
+        if computed:
+            return f"has a column '{computed[0]}', and feed '{feed.name}' computes that one ('time')"
     spelt = {name.lower(): name for name in feed.column_names}
     otherwise = [name for name in columns if spelt.get(name.lower(), name) != name]
     if otherwise and feed.on_schema_change is SchemaChange.EVOLVE:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from freshtide.core.feeds import UTC_ZONE
+from freshtide.feeds.localtimes import local_times
 from freshtide.feeds.ranking import ranked_iso_times
 from freshtide.feeds.timeformats import parser
 
@@ -33,9 +35,13 @@ class Wanted:
 class LatestTime:
     """The largest of the times that can be read; the others are for the loader to reject."""
 
-    def __init__(self, time_format: str | None, *, upto: float | None = None) -> None:
-        """Times after `upto` are of the future, and no more to be relied on than what is no time."""
-        self._parse = parser(time_format)
+    def __init__(self, time_format: str | None, *, zone: str = UTC_ZONE, upto: float | None = None) -> None:
+        """Texts without an offset are local times of the zone.
+
+        Times after `upto` are of the future, and no more to be relied on than what is no time.
+        """
+        self._parse = parser(time_format, zone)
+        self._local = local_times(zone)
         self._upto = upto
         self._is_iso = time_format is None
         self.instant: float | None = None
@@ -53,7 +59,7 @@ class LatestTime:
             any(self._see_one(text_of(field)) for field in group)
 
     def _see_one(self, value: str) -> bool:
-        """Whether the value is a time that counts."""
+        """Whether the value is a time that counts, and none that is smaller as text can be a later one."""
         try:
             instant = self._parse(value)
         except (ValueError, OverflowError):
@@ -62,4 +68,4 @@ class LatestTime:
             return False
         if self.instant is None or instant > self.instant:
             self.instant = instant
-        return True
+        return self._local is None or not self._local.may_follow_later_ones(instant)

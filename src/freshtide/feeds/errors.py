@@ -48,6 +48,10 @@ class TimeFormatError(FreshtideError):
     """A time format that Freshtide cannot read."""
 
 
+class TimeZoneError(FreshtideError):
+    """A name that is none of a time zone."""
+
+
 class NamePatternError(FreshtideError):
     """A file name pattern that cannot give a timestamp."""
 

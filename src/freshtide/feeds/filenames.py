@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from freshtide.core.instants import micros_of, seconds
 from freshtide.feeds.errors import NamePatternError, UnreadableFileError
@@ -42,8 +42,8 @@ class NamePattern:
     regex: re.Pattern[str]
     codes: tuple[str, ...]
 
-    def timestamp(self, name: str) -> float:
-        """Float seconds of the time in a file name; without a zone it is UTC."""
+    def timestamp(self, name: str, zone: tzinfo = UTC) -> float:
+        """Float seconds of the time in a file name; one that says no zone is of this one."""
         match = self.regex.fullmatch(name)
         if match is None:
             raise self._mismatch(name)
@@ -55,7 +55,7 @@ class NamePattern:
             moment = datetime.strptime(values, " ".join(f"%{code}" for code in self.codes))
         except ValueError:
             raise self._mismatch(name) from None
-        return seconds(micros_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC)))
+        return seconds(micros_of(moment if moment.tzinfo else moment.replace(tzinfo=zone)))
 
     def _mismatch(self, name: str) -> UnreadableFileError:
         return UnreadableFileError(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from pathlib import Path
 
 from freshtide.core.durations import format_duration
@@ -16,6 +17,7 @@ from freshtide.feeds.content import Content, Wanted
 from freshtide.feeds.errors import UnreadableFileError, VanishedFileError
 from freshtide.feeds.filenames import name_pattern
 from freshtide.feeds.formats import format_of
+from freshtide.feeds.localtimes import local_times, zone_of
 from freshtide.feeds.rawfiles import RawFile
 from freshtide.feeds.timeformats import check_time_format
 from freshtide.feeds.watching import SettledFile
@@ -48,7 +50,7 @@ def inspect(feed: Feed, settled: SettledFile, disk: Disk | None = None) -> Inspe
     with _opened(settled, disk) as raw:
         timestamp: float | None
         if settled.is_punctuation:
-            content, timestamp = Content(rows=0, columns=None), _punctuation(raw)
+            content, timestamp = Content(rows=0, columns=None), _punctuation(raw, zone_of(feed.time_zone))
         else:
             # The name comes first: a misnamed file is not worth parsing.
             outside = _timestamp_outside(feed, settled)
@@ -104,13 +106,14 @@ def _told(timestamp: float) -> str:
 
 
 def read_punctuation(path: str | Path) -> float:
-    """The one timestamp that a punctuation file holds."""
+    """The one timestamp that a punctuation file holds; without a zone it is UTC."""
     with RawFile(str(path)) as raw:
-        return _punctuation(raw)
+        return _punctuation(raw, UTC)
 
 
 def check_feed(feed: Feed) -> None:
     """Raise what would make every file of the feed fail, before any file does."""
+    local_times(feed.time_zone)
     check_time_format(feed.time.format)
     if feed.folder.timestamp_from is TimestampFrom.NAME:
         name_pattern(feed.folder.name_pattern)
@@ -140,7 +143,8 @@ def _timestamp_outside(feed: Feed, settled: SettledFile) -> float | None:
     """The time stamp of a file by what can be told without opening it; None: its rows have to tell."""
     match feed.folder.timestamp_from:
         case TimestampFrom.NAME:
-            return name_pattern(feed.folder.name_pattern).timestamp(settled.path.rpartition("/")[2])
+            pattern, zone = name_pattern(feed.folder.name_pattern), zone_of(feed.time_zone)
+            return pattern.timestamp(settled.path.rpartition("/")[2], zone)
         case TimestampFrom.MODIFIED:
             return seconds(settled.modified_ns // 1_000)
         case TimestampFrom.CONTENT:
@@ -157,14 +161,14 @@ def _require_text(names: Iterable[str]) -> None:
             )
 
 
-def _punctuation(raw: RawFile) -> float:
+def _punctuation(raw: RawFile, zone: tzinfo) -> float:
     held = b""
     for chunk in raw.chunks():
         held += chunk
         if len(held) > _LONGEST_PUNCTUATION:
             raise UnreadableFileError("A punctuation file holds one timestamp; this one is much longer.")
     try:
-        return parse_instant(held.decode("utf-8-sig"))
+        return parse_instant(held.decode("utf-8-sig"), zone=zone)
     except UnicodeDecodeError:
         raise UnreadableFileError("The punctuation file is not text.") from None
     except TimestampError as error:

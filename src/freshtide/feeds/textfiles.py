@@ -25,7 +25,7 @@ def read_text(
     size, _ = raw.signature
     limits = limits_of(feed, packed=size if raw.name.endswith(".gz") else None)
     raw.hold_to(limits)
-    latest = LatestTime(feed.time.format, upto=wanted.upto) if wanted.latest else None
+    latest = LatestTime(feed.time.format, zone=feed.zone_of_times, upto=wanted.upto) if wanted.latest else None
     content = read(feed, raw, latest)
     limits.check(size=raw.unpacked, rows=content.rows)
     return replace(content, unpacked=raw.unpacked)

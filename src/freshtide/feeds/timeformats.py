@@ -10,10 +10,12 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
+from freshtide.core.feeds import UTC_ZONE
 from freshtide.core.instants import MICROS_PER_SECOND, micros_of, seconds
 from freshtide.feeds.errors import TimeFormatError
+from freshtide.feeds.localtimes import zone_of
 
 EPOCH_SECONDS = "epoch_seconds"
 EPOCH_MILLIS = "epoch_millis"
@@ -57,13 +59,17 @@ _SUPPORTED = (
 
 
 @functools.lru_cache(maxsize=256)
-def parser(time_format: str | None) -> Callable[[str], float]:
-    """The function from a text to float seconds, exact to the microsecond; ValueError for bad values."""
+def parser(time_format: str | None, zone: str = UTC_ZONE) -> Callable[[str], float]:
+    """The function from a text to float seconds, exact to the microsecond; ValueError for bad values.
+
+    A text without an offset is a local time of the zone.
+    """
+    local = zone_of(zone)
     if time_format is None:
-        return _parse_iso
+        return functools.partial(_parse_iso, local)
     if is_epoch(time_format):
         return functools.partial(_parse_epoch, _MICROS_PER_UNIT[time_format])
-    return functools.partial(_parse_fields, _pattern(time_format))
+    return functools.partial(_parse_fields, _pattern(time_format), local)
 
 
 def check_time_format(text: str | None) -> None:
@@ -90,10 +96,10 @@ def epoch_instant(number: float, time_format: str) -> float:
     return instant_of(round(number * _MICROS_PER_UNIT[time_format]))
 
 
-def _parse_iso(text: str) -> float:
+def _parse_iso(local: tzinfo, text: str) -> float:
     moment = datetime.fromisoformat(text.strip())
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+        moment = moment.replace(tzinfo=local)
     return _instant_at(moment)
 
 
@@ -104,7 +110,7 @@ def _parse_epoch(unit: int, text: str) -> float:
     return instant_of(round(number * unit))
 
 
-def _parse_fields(pattern: re.Pattern[str], text: str) -> float:
+def _parse_fields(pattern: re.Pattern[str], local: tzinfo, text: str) -> float:
     match = pattern.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"'{text}' does not match the time format")
@@ -118,7 +124,7 @@ def _parse_fields(pattern: re.Pattern[str], text: str) -> float:
         int(found("second") or 0),
         # Digits beyond the microsecond are cut off, as Spark does.
         int((found("fraction") or "0")[:6].ljust(6, "0")),
-        tzinfo=_zone(found("offset")),
+        tzinfo=_fixed(offset) if (offset := found("offset")) else local,
     )
     return _instant_at(moment)
 
@@ -149,8 +155,8 @@ def _full_hour(half_hour: str | None, half: str | None) -> int:
 
 
 @functools.lru_cache(maxsize=256)
-def _zone(offset: str | None) -> timezone:
-    if offset is None or offset == "Z":
+def _fixed(offset: str) -> timezone:
+    if offset == "Z":
         return UTC
     digits = offset[1:].replace(":", "").ljust(4, "0")
     distance = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))

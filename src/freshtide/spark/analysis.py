@@ -24,12 +24,14 @@ from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Maintenance, SqlQuery, Table
+from freshtide.spark.computedtimes import check_computed_time
 from freshtide.spark.failures import plain_words
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.incremental import NotIncrementalError, compiled
 from freshtide.spark.permissions import NotPermittedError
 from freshtide.spark.queries import resolve
 from freshtide.spark.schemas import TableSchemas, input_schema
+from freshtide.spark.zonerules import require_same_rules
 
 _PLACE = re.compile(r"; line (?P<line>\d+) pos \d+")
 _SYNTAX_PLACE = re.compile(r" ?\(line (?P<line>\d+), pos \d+\)")
@@ -47,10 +49,11 @@ def resolve_columns(
     """The schema of every table, or a ProjectError with everything Spark cannot resolve."""
     extra = extra_columns or {}
     known: dict[str, StructType] = {}
-    problems: list[Problem] = []
+    wrong_times = _problems_of_times(session, feeds, graph)
+    problems = list(wrong_times.values())
     # Flows may read tables that are declared after those that they load.
     for table in sorted(graph.values(), key=lambda table: not table.is_base or table.flow is not None):
-        if any(source not in known for source in table.sources):
+        if table.feed in wrong_times or any(source not in known for source in table.sources):
             continue  # Its source is broken: the source's problem is the one to mend.
         try:
             inputs = _inputs(table, feeds, extra, known)
@@ -78,6 +81,20 @@ def resolve_columns(
     if problems:
         raise ProjectError(problems)
     return TableSchemas(known)
+
+
+def _problems_of_times(session: SparkSession, feeds: Mapping[str, Feed], graph: TableGraph) -> dict[str, Problem]:
+    """What Spark finds wrong with the times of feeds that are read, by their names."""
+    found = {}
+    for name in dict.fromkeys(table.feed for table in graph.values() if table.feed is not None):
+        feed = feeds[name]
+        try:
+            require_same_rules(session, feed.time_zone)
+            if feed.time.expression is not None:
+                check_computed_time(session, feed)
+        except FreshtideError as error:
+            found[name] = Problem(message=error.message, origin=feed.origin, way_out=error.way_out)
+    return found
 
 
 def problem_of(table: Table, error: PySparkException) -> Problem:

@@ -33,14 +33,17 @@ _EXACT = (IntegralType, DecimalType)
 _DIGITS = {"tinyint": 2, "smallint": 4, "int": 9, "bigint": 18}
 
 
-def converted(value: str, own: str, column: Column) -> str | None:
-    """A value of a type as one of the column's, as SQL; it is null where it is none. None: no value can be one."""
+def converted(value: str, own: str, column: Column, zone: str) -> str | None:
+    """A value of a type as one of the column's, as SQL; it is null where it is none. None: no value can be one.
+
+    Of the zone are texts that say none.
+    """
     given, wanted = kind(own), kind(column.type)
     if always_fits(given, wanted):
         is_same = given.simpleString() == wanted.simpleString() or isinstance(wanted, _TEXTS)
         return value if is_same else f"CAST({value} AS {column.type})"
     if isinstance(given, _TEXTS):
-        return _parsed(value, wanted, column)
+        return _parsed(value, wanted, column, zone)
     if isinstance(wanted, _TEXTS) and not isinstance(given, ArrayType | MapType | StructType):
         text = f"CAST({value} AS STRING)"
         return f"try_validate_utf8({text})" if isinstance(given, BinaryType) else text
@@ -90,9 +93,9 @@ def _widens(given: DataType, wanted: DataType) -> bool:
     )
 
 
-def _parsed(value: str, wanted: DataType, column: Column) -> str | None:
+def _parsed(value: str, wanted: DataType, column: Column, zone: str) -> str | None:
     if isinstance(wanted, TimestampType):
-        return instant_of_text(value, column)
+        return instant_of_text(value, column, zone)
     is_simple = isinstance(wanted, NumericType | BooleanType | DateType | TimestampNTZType)
     return f"try_cast({value} AS {column.type})" if is_simple else None
 

@@ -19,6 +19,7 @@ from pyspark.sql import functions as sf
 from freshtide.core.arrivals import Arrival
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.loads import LoadItem, latest_allowed
+from freshtide.spark.computedtimes import with_computed_time
 from freshtide.spark.formats import Layout, NoFiles, spark_format
 from freshtide.spark.jvm import jvm_of
 from freshtide.spark.parsing import TIME_TEXT, parsed_values
@@ -130,6 +131,10 @@ class FeedReader:
 
     @property
     def columns(self) -> tuple[Column, ...]:
+        return (*self.feed.columns, *self.extra)
+
+    @property
+    def _in_files(self) -> tuple[Column, ...]:
         return (*self.feed.schema, *self.extra)
 
     def read(
@@ -145,12 +150,12 @@ class FeedReader:
         named = with_files or any(len(set(by_path.values())) > 1 for by_path in limits.values())
         layouts: dict[Layout, list[Arrival]] = defaultdict(list)
         for item in items:
-            layouts[spark_format(self.feed).layout(self.feed, item.arrival, self.columns)].append(item.arrival)
+            layouts[spark_format(self.feed).layout(self.feed, item.arrival, self._in_files)].append(item.arrival)
         unnamed = any(layout.unnamed for layout in layouts)
         parts: list[Narrowed] = []
         lines: int | None = 0 if not named and (handed or not items) else None
         for place, (layout, files) in enumerate(layouts.items()):
-            values = parsed_values(self.feed, self.columns, layout, unnamed=unnamed)
+            values = parsed_values(self.feed, self._in_files, layout, unnamed=unnamed)
             if named:
                 parts.append(self._named(layout, files, (*values, f"{place} AS {_LAYOUT}")))
                 continue
@@ -196,10 +201,11 @@ class FeedReader:
         return Narrowed(frame=selected)
 
     def _together(self, parts: Sequence[Narrowed]) -> Narrowed:
-        if len(parts) == 1:
+        if len(parts) == 1 and self.feed.time.expression is None:
             return parts[0]
         if parts:
-            return Narrowed(frame=reduce(DataFrame.unionByName, [part.as_frame() for part in parts]))
+            rows = reduce(DataFrame.unionByName, [part.as_frame() for part in parts])
+            return Narrowed(frame=rows if self.feed.time.expression is None else with_computed_time(rows, self.feed))
         marks = (f"CAST(NULL AS STRING) AS {name}" for name in (CONTENT, TIME_TEXT, _FILE))
         return Narrowed(frame=self._without_files.frame(self.session, ()), values=("*", *marks))
 

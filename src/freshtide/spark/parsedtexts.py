@@ -13,8 +13,9 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from freshtide.core.feeds import Column, Feed
+from freshtide.core.feeds import UTC_ZONE, Column, Feed
 from freshtide.spark.jvm import jvm_of
+from freshtide.spark.localtimes import instant_in, zone_options
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import effective_type, literal, quoted, schema_from_ddl
 from freshtide.spark.timesinside import has_time_of_day, holds_instants
@@ -32,9 +33,12 @@ _SPARK_DEFAULTS = {
 }
 
 
-def parsing_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Options with which what cannot be parsed is kept. Each is a call to the JVM: Spark's defaults are left out."""
-    wanted = {"columnNameOfCorruptRecord": CONTENT, **options}
+def parsing_options(feed: Feed, options: Mapping[str, str]) -> dict[str, str]:
+    """Options with which what cannot be parsed is kept, and times are of the feed's zone.
+
+    Each is a call to the JVM: Spark's defaults are left out.
+    """
+    wanted = {"columnNameOfCorruptRecord": CONTENT, **zone_options(feed.time_zone), **options}
     return {name: value for name, value in wanted.items() if _SPARK_DEFAULTS.get(name) != value.lower()}
 
 
@@ -54,9 +58,10 @@ def is_parsed_as_instants(feed: Feed, column: Column) -> bool:
     return holds_instants(column.type) and (column.name != feed.time.column or feed.time.format is None)
 
 
-def instant_of_text(text: str, column: Column) -> str:
+def instant_of_text(text: str, column: Column, zone: str) -> str:
     """What Spark makes of a text, except for times of day: those would be of the day of the load."""
-    return f"CASE WHEN NOT {has_time_of_day(text, column)} THEN try_cast({text} AS {column.type}) END"
+    instant = f"try_cast({text} AS {column.type})" if zone == UTC_ZONE else instant_in(zone, text)
+    return f"CASE WHEN NOT {has_time_of_day(text, column)} THEN {instant} END"
 
 
 def unparsed_values(

@@ -117,6 +117,11 @@ def require_permitted(plan: JavaObject, *, views: frozenset[str] = frozenset(), 
             )
 
 
+def names_in(plan: JavaObject) -> set[str]:
+    """What a plan consists of: the classes of its operators and expressions."""
+    return {_name(node) for node in _nodes(json.loads(plan.toJSON()))}
+
+
 def _fault(node: Mapping[str, Any], views: frozenset[str], *, files: bool) -> str | None:
     name = _name(node)
     if name in REFUSED:

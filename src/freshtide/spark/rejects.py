@@ -22,7 +22,8 @@ REJECTS = StructType([StructField(name, StringType()) for name in ("file", "cont
 
 def content_of(feed: Feed, columns: Sequence[Column], layouts: Sequence[Layout]) -> str:
     """A row as it stands in its file, as far as that is known; else its values, with the time as it was written."""
-    values = {column.name: quoted(column.name) for column in columns}
+    computed = None if feed.time.expression is None else feed.time.column
+    values = {column.name: quoted(column.name) for column in columns if column.name != computed}
     if feed.time.format is not None:
         values[feed.time.column] = f"{TIME_TEXT} AS {quoted(feed.time.column)}"
     if any(layout.unnamed for layout in layouts):
@@ -41,6 +42,9 @@ def reason(
     complaints = layout.complaints(columns)
     if feed.time.format is not None:
         complaints.append(not_a(feed, feed.time.column, "timestamp", sf.col(TIME_TEXT)))
+    if feed.time.expression is not None:
+        nothing = sf.col(quoted(feed.time.column)).isNull()
+        complaints.append(sf.when(nothing, sf.lit(f"its time cannot be computed: {feed.time.expression.strip()}")))
     if layout.unnamed:
         unnamed = sf.col(UNNAMED)
         complaints.append(sf.when(unnamed.isNotNull(), told("it has '", unnamed, "' in a column without a name")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -43,11 +43,12 @@ class TableSchemas:
 
 def feed_schema(feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:
     """The columns that a feed's rows have in Spark: the time column is always a time."""
-    columns = [
-        Column(name=column.name, type=effective_type(feed, column), nullable=column.nullable)
-        for column in (*feed.schema, *extra)
-    ]
-    return schema_from_ddl(", ".join(f"{quoted(column.name)} {column.type}" for column in columns))
+    return _schema(feed, (*feed.columns, *extra))
+
+
+def brought_schema(feed: Feed) -> StructType:
+    """The same without a time that is computed from the others."""
+    return _schema(feed, feed.schema)
 
 
 def input_schema(table: Table, feed: Feed, extra: tuple[Column, ...] = ()) -> StructType:
@@ -96,6 +97,10 @@ def effective_type(feed: Feed, column: Column) -> str:
     if column.name == feed.time.column and feed.time.format is not None:
         return "timestamp"
     return column.type
+
+
+def _schema(feed: Feed, columns: Iterable[Column]) -> StructType:
+    return schema_from_ddl(", ".join(f"{quoted(column.name)} {effective_type(feed, column)}" for column in columns))
 
 
 def _name(name: str) -> str:

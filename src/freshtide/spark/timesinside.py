@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampNTZType, TimestampType
 
-from freshtide.core.feeds import Column
+from freshtide.core.feeds import UTC_ZONE, Column
+from freshtide.spark.localtimes import instant_at
 from freshtide.spark.schemas import literal, quoted, schema_from_ddl
 
 Path = tuple[str, ...]
@@ -37,9 +38,31 @@ def type_of_numbers(column: Column, nanoseconds: frozenset[Path]) -> str:
     return _retyped(_kind(column.type), (column.name.lower(),), number)
 
 
-def times_of_numbers(column: Column, nanoseconds: frozenset[Path]) -> str:
-    """The column's value, from one of the type with numbers; rounded down to microseconds, also before 1970."""
-    return _from_numbers(quoted(column.name), _kind(column.type), (column.name.lower(),), nanoseconds)
+def times_of_numbers(
+    column: Column, nanoseconds: frozenset[Path], *, local: frozenset[Path] = frozenset(), zone: str = UTC_ZONE
+) -> str:
+    """The column's value, from one of the type with numbers; rounded down to microseconds, also before 1970.
+
+    Instants at the paths in `local` are local times of the zone.
+    """
+
+    def time(value: str, kind: DataType, path: Path) -> str:
+        if path in nanoseconds and isinstance(kind, _TIMES):
+            value = f"CAST(timestamp_micros(CAST(floor({value} / 1000BD) AS BIGINT)) AS {kind.simpleString()})"
+        return _instant(value, kind, path, local, zone)
+
+    places = nanoseconds if zone == UTC_ZONE else nanoseconds | local
+    return _rebuilt(quoted(column.name), _kind(column.type), (column.name.lower(),), places, time)
+
+
+def times_of_zone(column: Column, local: frozenset[Path], zone: str) -> str:
+    """The column's value, where instants at these paths are local times of the zone, or dates."""
+
+    def time(value: str, kind: DataType, path: Path) -> str:
+        return _instant(f"CAST({value} AS TIMESTAMP)", kind, path, local, zone) if isinstance(kind, _TIMES) else value
+
+    places = frozenset() if zone == UTC_ZONE else local
+    return _rebuilt(quoted(column.name), _kind(column.type), (column.name.lower(),), places, time)
 
 
 def type_of_texts(column: Column) -> str:
@@ -76,12 +99,20 @@ def _retyped(kind: DataType, path: Path, leaf: Callable[[Path, DataType], str | 
     return leaf(path, kind) or kind.simpleString()
 
 
-def _from_numbers(value: str, kind: DataType, path: Path, nanoseconds: frozenset[Path]) -> str:
-    if not any(found[: len(path)] == path for found in nanoseconds):
+def _instant(value: str, kind: DataType, path: Path, local: frozenset[Path], zone: str) -> str:
+    is_local = zone != UTC_ZONE and path in local and isinstance(kind, TimestampType)
+    return instant_at(zone, value) if is_local else value
+
+
+def _rebuilt(
+    value: str, kind: DataType, path: Path, places: frozenset[Path], leaf: Callable[[str, DataType, Path], str]
+) -> str:
+    """The value with what `leaf` makes of those at some places within it."""
+    if not any(found[: len(path)] == path for found in places):
         return value
 
     def inner(of: str, part: DataType, name: str) -> str:
-        return _from_numbers(of, part, (*path, name.lower()), nanoseconds)
+        return _rebuilt(of, part, (*path, name.lower()), places, leaf)
 
     one = f"x{len(path)}"
     match kind:
@@ -96,9 +127,7 @@ def _from_numbers(value: str, kind: DataType, path: Path, nanoseconds: frozenset
         case MapType():
             keys = f"transform_keys({value}, ({one}, y) -> {inner(one, kind.keyType, _KEY)})"
             return f"transform_values({keys}, (y, {one}) -> {inner(one, kind.valueType, _VALUE)})"
-    if not isinstance(kind, _TIMES):
-        return value
-    return f"CAST(timestamp_micros(CAST(floor({value} / 1000BD) AS BIGINT)) AS {kind.simpleString()})"
+    return leaf(value, kind, path)
 
 
 def _any_time_of_day(value: str, kind: DataType, depth: int) -> str | None:

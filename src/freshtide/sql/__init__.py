@@ -5,6 +5,7 @@ keys and shapes are ours.
 """
 
 from freshtide.sql.ddl import TableKind, read_create
+from freshtide.sql.expressions import ExpressionError, check_row_expression
 from freshtide.sql.keys import grouped_columns, key_fault
 from freshtide.sql.rowtimes import nests
 from freshtide.sql.shapes import Shape, SourceShape, shape_of
@@ -12,6 +13,7 @@ from freshtide.sql.statements import Statement, StatementError, split_statements
 from freshtide.sql.text import ParsedQuery, SqlSyntaxError, nondeterministic_functions, parse_query
 
 __all__ = [
+    "ExpressionError",
     "ParsedQuery",
     "Shape",
     "SourceShape",
@@ -19,6 +21,7 @@ __all__ = [
     "Statement",
     "StatementError",
     "TableKind",
+    "check_row_expression",
     "grouped_columns",
     "key_fault",
     "nests",

@@ -28,7 +28,7 @@ from freshtide.feeds.avroblocks import (
     blocks_of,
     read_header,
 )
-from freshtide.feeds.avrotypes import arrow_type, fields_of, undressed, value_of
+from freshtide.feeds.avrotypes import INSTANT, LOCAL, arrow_type, fields_of, undressed, value_of
 from freshtide.feeds.columnfaults import fault_of_columns
 from freshtide.feeds.content import Content, Wanted
 from freshtide.feeds.errors import UnreadableFileError, unread
@@ -92,10 +92,13 @@ def file_schema(path: str) -> pa.Schema:
 
 
 def batches_between(path: str, start: int, end: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Columns of the rows in a stretch of a file; adjoining stretches have each row once."""
+    """Columns of the rows in a stretch of a file; adjoining stretches have each row once.
+
+    Spark takes only instants: times without a zone come as if they were of UTC.
+    """
     with Path(path).open("rb") as file:
         header = read_header(file)
-        decoder = _Decoder(header, columns)
+        decoder = _Decoder(header, columns, local=INSTANT)
         held: list[Mapping[str, Any]] = []
         for block in blocks_between(file, header, start, end):
             held += decoder.rows(block.unpacked(sys.maxsize - 1), block.rows)
@@ -109,14 +112,14 @@ def batches_between(path: str, start: int, end: int, columns: Sequence[str]) -> 
 class _Decoder:
     """Makes rows of blocks: some of the columns, the others are passed over."""
 
-    def __init__(self, header: Header, columns: Sequence[str]) -> None:
+    def __init__(self, header: Header, columns: Sequence[str], *, local: pa.DataType = LOCAL) -> None:
         import fastavro
         from fastavro.schema import SchemaParseException
 
         fields = fields_of(header.schema)
         self._read = fastavro.schemaless_reader
         self._values = {name: value_of(fields[name]) for name in columns}
-        self._schema = pa.schema([(name, arrow_type(fields[name])) for name in columns])
+        self._schema = pa.schema([(name, arrow_type(fields[name], local=local)) for name in columns])
         record = undressed(header.schema)
         try:
             self._writer: Any = fastavro.parse_schema(record)

@@ -158,7 +158,7 @@ def _read_lines(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
     options = CsvFormat.of(feed)
     splitter = Splitter(options)
     columns: tuple[str, ...] | None = None
-    column = None if latest is None or options.header else _TimeColumn(splitter, feed, feed.column_names)
+    column = None if latest is None or options.header else _TimeColumn(splitter, feed, feed.brought_names)
     rows = 0
     for lines in _filled_lines(feed, raw):
         if options.header and columns is None and lines:
@@ -197,7 +197,7 @@ class _TimeColumn:
 def _read_records(feed: Feed, raw: RawFile, latest: LatestTime | None) -> Content:
     columns: tuple[str, ...] | None = None
     options = CsvFormat.of(feed)
-    index = None if options.header else feed.column_names.index(feed.time.column)
+    index = None if latest is None or options.header else feed.brought_names.index(feed.time.column)
     rows = 0
     escape = options.escape if options.escape not in ("", options.quote) else None
     reader = csv.reader(

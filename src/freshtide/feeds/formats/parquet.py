@@ -89,6 +89,11 @@ def nanoseconds(path: str) -> frozenset[tuple[str, ...]]:
     )
 
 
+def local_times(path: str) -> frozenset[tuple[str, ...]]:
+    """Where there are times without a zone, in the same words. What old writers store in 96 bits are instants."""
+    return frozenset(tuple(name.lower() for name in place) for place, kind in _logical_types(path) if _is_local(kind))
+
+
 def type_faults(path: str) -> dict[str, str]:
     """What is wrong with the types of columns, by their names: Spark would refuse the file, and not name them."""
     found: dict[str, str] = {}
@@ -143,7 +148,20 @@ def _latest(times: ArrowTimes, file: pq.ParquetFile) -> float | None:
     if from_footer is not None:
         return max(from_footer, default=None)
     batches = file.iter_batches(batch_size=65_536, columns=[times.feed.time.column])
-    return largest(times.latest(batch.column(0)) for batch in batches)
+    values = (batch.column(0) for batch in batches)
+    if _is_in_96_bits(times.feed.time.column, file.metadata):
+        # They are instants, and Arrow gives them without a zone.
+        values = (each.cast(pa.timestamp("ns", tz="UTC")) for each in values)
+    return largest(map(times.latest, values))
+
+
+def _is_in_96_bits(column: str, metadata: Any) -> bool:
+    columns = (metadata.schema.column(place) for place in range(metadata.num_columns))
+    return any(each.path == column and each.physical_type == "INT96" for each in columns)
+
+
+def _is_local(logical: Mapping[str, Any]) -> bool:
+    return logical.get("Type") == "Timestamp" and not logical.get("isAdjustedToUTC", True)
 
 
 def _latest_of_statistics(times: ArrowTimes, metadata: Any) -> list[float] | None:
@@ -162,8 +180,8 @@ def _latest_of_statistics(times: ArrowTimes, metadata: Any) -> list[float] | Non
             return None
         if statistics.has_min_max:
             largest = instant(statistics.max_raw)
-            if largest is None:
-                return None  # an outlier that is no time: the next largest may be one
+            if largest is None or times.may_hide_later_ones(largest):
+                return None  # an outlier that is no time, or a local one: the next largest may be one, or later
             found.append(largest)
         elif not statistics.has_null_count or statistics.null_count < metadata.row_group(group).num_rows:
             return None
@@ -176,9 +194,10 @@ def _stored_as(times: ArrowTimes, column: Any) -> Callable[[int], float | None] 
     kind = logical.get("Type")
     if kind == "Timestamp" and logical.get("timeUnit") in _UNITS:
         to_micros = TO_MICROS[_UNITS[logical["timeUnit"]]]
-        return lambda value: times.instant(to_micros(value))
+        read = times.local if _is_local(logical) else times.instant
+        return lambda value: read(to_micros(value))
     if kind == "Date":
-        return lambda value: times.instant(value * MICROS_PER_DAY)
+        return lambda value: times.local(value * MICROS_PER_DAY)
     if column.physical_type in ("INT32", "INT64") and kind in ("None", "Int") and is_epoch(times.feed.time.format):
         return times.epoch
     return None

@@ -11,11 +11,13 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from freshtide.core.feeds import Column, Feed
+from freshtide.core.feeds import UTC_ZONE, Column, Feed
 from freshtide.core.instants import datetime_of, micros_of, seconds
+from freshtide.feeds.localtimes import zone_of
 from freshtide.feeds.timeformats import is_epoch, parser
 
 _WHOLE_NUMBERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_INSTANTS = ("timestamp", "timestamp_ltz")
 _MOST_SHOWN = 80
 
 
@@ -118,12 +120,12 @@ def _is_needed(feed: Feed, column: Column) -> bool:
 
 def _reader(feed: Feed, column: Column) -> _Reader:
     if column.name == feed.time.column and (feed.time.format is not None or column.type != "date"):
-        return _Reader("timestamp", _time_in(feed.time.format))
-    return _Reader(column.type, _reader_of(column.type))
+        return _Reader("timestamp", _time_in(feed.time.format, feed.time_zone))
+    return _Reader(column.type, _reader_of(column.type, feed.time_zone))
 
 
-def _reader_of(type_: str) -> Callable[[Any], Any]:
-    """What reads the values of a type as `normal_type` writes it."""
+def _reader_of(type_: str, zone: str) -> Callable[[Any], Any]:
+    """What reads the values of a type as `normal_type` writes it, times in a zone."""
     kind, _, inside = type_.replace("(", "<", 1).partition("<")
     kind = kind.strip().lower()
     if kind in _WHOLE_NUMBERS:
@@ -133,13 +135,13 @@ def _reader_of(type_: str) -> Callable[[Any], Any]:
     parts = _parts(inside.strip()[:-1])
     match kind:
         case "array":
-            return _array(_reader_of(parts[0]))
+            return _array(_reader_of(parts[0], zone))
         case "map":
-            return _map(_reader_of(parts[0]), _reader_of(parts[1]))
+            return _map(_reader_of(parts[0], zone), _reader_of(parts[1], zone))
         case "struct":
             fields = (part.partition(":") for part in parts)
-            return _struct({name.strip().strip("`"): _reader_of(of.strip()) for name, _, of in fields})
-    return _READERS[kind]
+            return _struct({name.strip().strip("`"): _reader_of(of.strip(), zone) for name, _, of in fields})
+    return _time_in(None, zone) if kind in _INSTANTS else _READERS[kind]
 
 
 def _parts(text: str) -> list[str]:
@@ -154,12 +156,12 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _time_in(time_format: str | None) -> Callable[[Any], datetime]:
-    parse, takes_numbers = parser(time_format), is_epoch(time_format)
+def _time_in(time_format: str | None, zone: str = UTC_ZONE) -> Callable[[Any], datetime]:
+    parse, takes_numbers, local = parser(time_format, zone), is_epoch(time_format), zone_of(zone)
 
     def read(value: Any) -> datetime:
         if isinstance(value, datetime):
-            return datetime_of(seconds(micros_of(value)))
+            return datetime_of(seconds(micros_of(value if value.tzinfo is not None else value.replace(tzinfo=local))))
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not isinstance(value, str) and not (is_number and takes_numbers):
             raise TypeError(value)
@@ -274,8 +276,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "varchar": _text,
     "binary": _bytes,
     "date": _date,
-    "timestamp": _time_in(None),
-    "timestamp_ltz": _time_in(None),
     "timestamp_ntz": lambda value: _time_in(None)(value).replace(tzinfo=None),
 }
 

@@ -57,8 +57,8 @@ def read_schema(written: object, place: Place) -> tuple[tuple[Column, ...], list
         report("'schema' must list the columns.", (), "Write each as `name: type`, like `cpu: double`.")
         return (), problems
     for name, type_text, nullable, at in _entries(written, report):
-        if not name or _UNSTORABLE.intersection(name):
-            report(f"'{name}' cannot be the name of a column.", (at,), "Use no spaces and none of ,;{}()= in it.")
+        if fault := column_name_fault(name):
+            report(fault[0], (at,), fault[1])
             continue
         if name.lower() in columns:
             report(f"The column '{name}' is there twice.", (at,), "Spark does not tell upper from lower case.")
@@ -72,6 +72,13 @@ def read_schema(written: object, place: Place) -> tuple[tuple[Column, ...], list
             )
         columns[name.lower()] = column or Column(name=name, type=UNKNOWN)
     return tuple(columns.values()), problems
+
+
+def column_name_fault(name: str) -> tuple[str, str] | None:
+    """What is wrong with the name of a column, and the way out."""
+    if name and not _UNSTORABLE.intersection(name):
+        return None
+    return f"'{name}' cannot be the name of a column.", "Use no spaces and none of ,;{}()= in it."
 
 
 def _entries(written: Mapping[object, object] | list[object], report: _Report) -> Iterator[_Written]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
-from datetime import UTC, date, datetime, time
+from dataclasses import fields, replace
+from datetime import UTC, date, datetime
+from datetime import time as time_of_day
 from typing import Annotated, Any, cast, get_type_hints
 
 from pydantic import BeforeValidator, Field, PlainValidator, create_model
@@ -14,6 +15,7 @@ from freshtide.core.durations import format_duration, parse_duration
 from freshtide.core.errors import DurationError, FreshtideError, Problem, TimestampError
 from freshtide.core.feeds import (
     FUTURE_LIMIT,
+    UTC_ZONE,
     Column,
     DeclaredRhythm,
     Duplicates,
@@ -30,7 +32,7 @@ from freshtide.feeds import NamePatternError, TimeFormatError, check_feed
 from freshtide.feeds.formats import FORMATS, FileFormat, OptionError
 from freshtide.project.feeds.columns import read_schema
 from freshtide.project.feeds.streamfeed import is_stream, read_stream
-from freshtide.project.feeds.timecolumns import find_time_column
+from freshtide.project.feeds.timecolumns import WrittenTime, read_time
 from freshtide.project.notation.names import name_fault
 from freshtide.project.notation.sizes import parse_size
 from freshtide.project.notation.validation import (
@@ -39,6 +41,7 @@ from freshtide.project.notation.validation import (
     LocalPath,
     Period,
     Place,
+    TimeZone,
     Written,
     check,
     chosen,
@@ -66,11 +69,11 @@ def read_feed(values: object, place: Place, *, default_name: str | None = None) 
         return None, problems or [_at(place, "name", "'name' is missing.", "Give the feed a name.")]
     if misnamed := name_fault(name):
         problems.append(_at(place, "name", *misnamed))
-    time_column, time_problems = find_time_column(written.time_column, columns, written.time_format, place)
+    time, time_problems = read_time(_time(written), columns, place)
     problems += time_problems + _misplaced_options(written, place) + _rhythm_problems(written, place)
     if problems:
         return None, problems
-    feed = _feed(written, name, columns, time_column, place)
+    feed = _feed(written, name, columns, time, place)
     fault = _unsatisfiable(feed, place)
     return (feed, []) if fault is None else (None, [fault])
 
@@ -87,17 +90,12 @@ def _unsatisfiable(feed: Feed, place: Place) -> Problem | None:
     return None
 
 
-def _feed(written: _WrittenFile, name: str, columns: tuple[Column, ...], time_column: str, place: Place) -> Feed:
+def _feed(written: _WrittenFile, name: str, columns: tuple[Column, ...], time: RowTime, place: Place) -> Feed:
     timestamp_from, name_pattern = written.timestamp
     return Feed(
         name=name,
         schema=columns,
-        time=RowTime(
-            column=time_column,
-            format=written.time_format,
-            lateness=written.lateness,
-            future_limit=written.future_limit,
-        ),
+        time=replace(time, lateness=written.lateness, future_limit=written.future_limit),
         source=FolderSource(
             path=written.path,
             timestamp_from=timestamp_from,
@@ -117,7 +115,18 @@ def _feed(written: _WrittenFile, name: str, columns: tuple[Column, ...], time_co
             timestamp_jitter=written.timestamp_jitter,
         ),
         on_schema_change=written.on_schema_change,
+        time_zone=written.time_zone,
         origin=place(()),
+    )
+
+
+def _time(written: _WrittenFile) -> WrittenTime:
+    return WrittenTime(
+        column=written.time_column,
+        format=written.time_format,
+        expression=written.time,
+        zone=written.time_zone,
+        timestamp_from=written.timestamp[0],
     )
 
 
@@ -214,7 +223,7 @@ def _phase(value: object) -> float:
     if isinstance(value, datetime):
         return seconds(micros_of(value))
     if isinstance(value, date):
-        return seconds(micros_of(datetime.combine(value, time(), tzinfo=UTC)))
+        return seconds(micros_of(datetime.combine(value, time_of_day(), tzinfo=UTC)))
     text = plain(value, "a duration or a time stamp")
     for read in (parse_duration, lambda written: parse_instant(str(written))):
         try:
@@ -243,8 +252,10 @@ class _WrittenFile(Written):
     format: Annotated[FileFormat, PlainValidator(_format)]
     # Read apart, column by column; the alias keeps clear of pydantic's own `schema`.
     columns: Any = Field(alias="schema")
-    time_column: str
+    time_column: str | None = None
     time_format: str | None = None
+    time: str | None = None
+    time_zone: TimeZone = UTC_ZONE
     timestamp: Annotated[tuple[TimestampFrom, str | None], BeforeValidator(_timestamp)] = (
         TimestampFrom.CONTENT,
         None,

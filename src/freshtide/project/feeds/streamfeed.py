@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from freshtide.core.errors import FreshtideError, Problem
-from freshtide.core.feeds import FUTURE_LIMIT, Column, Feed, GeneratorSource, RowTime, SocketSource, StreamSource
+from freshtide.core.feeds import FUTURE_LIMIT, UTC_ZONE, Column, Feed, GeneratorSource, SocketSource, StreamSource
 from freshtide.core.secrets import hide
 from freshtide.feeds import check_time_format
 from freshtide.feeds.formats import JsonFormat
 from freshtide.project.feeds.columns import read_schema
-from freshtide.project.feeds.timecolumns import find_time_column
+from freshtide.project.feeds.timecolumns import WrittenTime, read_time
 from freshtide.project.notation.names import name_fault
-from freshtide.project.notation.validation import FutureLimit, Place, PositiveDuration, Written, check, wrong
+from freshtide.project.notation.validation import FutureLimit, Place, PositiveDuration, TimeZone, Written, check, wrong
 from freshtide.project.tables.functions import fingerprint
 
 _SOURCES = ("listen", "connect", "generator")
@@ -56,7 +56,8 @@ def read_stream(
     if len(said) > 1:
         message = f"The feed has both '{said[0]}' and '{said[1]}', but its rows come from one place."
         problems.append(_at(place, said[1], message, "Take one of them out, or make two feeds."))
-    time_column, time_problems = find_time_column(written.time_column, columns, written.time_format, place)
+    as_written = WrittenTime(column=written.time_column, format=written.time_format, zone=written.time_zone)
+    time, time_problems = read_time(as_written, columns, place)
     problems += time_problems + _format_problems(written.time_format, place)
     source, limit_problems = _limited(getattr(written, said[0]), written, place) if said else (None, [])
     problems += limit_problems
@@ -65,9 +66,10 @@ def read_stream(
     feed = Feed(
         name=name,
         schema=columns,
-        time=RowTime(column=time_column, format=written.time_format, future_limit=written.future_limit),
+        time=replace(time, future_limit=written.future_limit),
         source=source,
         format=JsonFormat(),
+        time_zone=written.time_zone,
         origin=place(()),
     )
     return feed, []
@@ -179,6 +181,7 @@ class _WrittenStream(Written):
     columns: Any = Field(alias="schema")
     time_column: str
     time_format: str | None = None
+    time_zone: TimeZone = UTC_ZONE
 
 
 _KEYS = frozenset(field.alias or name for name, field in _WrittenStream.model_fields.items())

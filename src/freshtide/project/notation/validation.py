@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from freshtide.core.durations import parse_duration
 from freshtide.core.errors import FreshtideError, Origin, Problem, choices
 from freshtide.core.paths import path_fault
+from freshtide.feeds import local_times
 from freshtide.project.notation.yamlfile import KeyPath
 
 Place = Callable[[KeyPath], Origin]
@@ -127,11 +128,19 @@ def _future_limit(value: object) -> Any:
     return None if value in ("none", None) else understood(parse_duration, plain(value, "a duration or none"))
 
 
+def _time_zone(value: object) -> Any:
+    if not isinstance(value, str):
+        raise wrong("'time_zone' is the name of a time zone.", way_out="Write it like Europe/Berlin.")
+    understood(local_times, value)
+    return value
+
+
 Duration = Annotated[float, BeforeValidator(_duration)]
 PositiveDuration = Annotated[float, BeforeValidator(_positive_duration)]
 Period = Annotated[float, BeforeValidator(_period)]
 Priority = Annotated[float, BeforeValidator(_priority)]
 FutureLimit = Annotated[float | None, BeforeValidator(_future_limit)]
+TimeZone = Annotated[str, BeforeValidator(_time_zone)]
 LocalPath = Annotated[str, BeforeValidator(local_path)]
 
 

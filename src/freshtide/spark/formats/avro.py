@@ -22,7 +22,7 @@ from freshtide.feeds.formats.avro import AvroFormat, batches_between, file_schem
 from freshtide.spark.formats.format import Layout
 from freshtide.spark.jvm import jvm_of
 from freshtide.spark.spreading import send_package
-from freshtide.spark.typedfiles import TypedLayout, present_columns, spark_types
+from freshtide.spark.typedfiles import TypedLayout, local_places, present_columns, spark_types
 
 # Larger files are read by several tasks.
 _STRETCH = 32 * 1024 * 1024
@@ -36,8 +36,9 @@ class AvroReading:
     is_parsed = True
 
     def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
-        present, own = present_columns(feed, file, columns, spark_types(file, file_schema(file.position)))
-        return AvroLayout(feed=feed, present=present, own=own)
+        schema = file_schema(file.position)
+        present, own = present_columns(feed, file, columns, spark_types(file, schema))
+        return AvroLayout(feed=feed, present=present, own=own, local=local_places(feed, schema))
 
     def column_types(self, _session: SparkSession, file: Arrival) -> Mapping[str, str]:
         return spark_types(file, file_schema(file.position))

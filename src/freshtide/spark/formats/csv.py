@@ -74,7 +74,7 @@ class CsvLayout(Layout):
             "header": str(csv.header).lower(),
             "multiLine": str(csv.multiline).lower(),
         }
-        reader = session.read.schema(self._ddl).options(**parsing_options(_of_lines(csv) | of_files))
+        reader = session.read.schema(self._ddl).options(**parsing_options(self.feed, _of_lines(csv) | of_files))
         return reader.csv(paths_of(files))
 
     def handed_over(self, session: SparkSession, files: Sequence[Arrival]) -> tuple[DataFrame, int] | None:
@@ -84,12 +84,12 @@ class CsvLayout(Layout):
             if lines is None:
                 return None
             together += lines
-        options = parsing_options(_of_lines(CsvFormat.of(self.feed)))
+        options = parsing_options(self.feed, _of_lines(CsvFormat.of(self.feed)))
         return parsed_lines(session, together, self._ddl, options), len(together)
 
     def value(self, column: Column) -> str:
         if self._is_text(column):
-            return f"{_instant(column)} AS {quoted(column.name)}"
+            return f"{self._instant(column)} AS {quoted(column.name)}"
         return Layout.value(self, column)
 
     @property
@@ -97,10 +97,7 @@ class CsvLayout(Layout):
         if not self.times_of_day:
             return CONTENT
         texts = [column for column in self.present if is_parsed_as_instants(self.feed, column)]
-        failed = (
-            f"({quoted(column.name)} IS NOT NULL AND {instant_of_text(quoted(column.name), column)} IS NULL)"
-            for column in texts
-        )
+        failed = (f"({quoted(column.name)} IS NOT NULL AND {self._instant(column)} IS NULL)" for column in texts)
         fields = (f"CAST({quoted(column.name)} AS STRING) AS {quoted(column.name)}" for column in self.present)
         as_it_was = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
         options = _of_lines(CsvFormat.of(self.feed)) | as_it_was
@@ -131,11 +128,10 @@ class CsvLayout(Layout):
     def _is_text(self, column: Column) -> bool:
         return self.times_of_day and is_parsed_as_instants(self.feed, column)
 
+    def _instant(self, column: Column) -> str:
+        return instant_of_text(quoted(column.name), column, self.feed.time_zone)
+
 
 def _of_lines(csv: CsvFormat) -> dict[str, str]:
     """How a line becomes fields."""
     return {"sep": csv.delimiter, "quote": csv.quote, "escape": csv.escape, "nullValue": csv.null_value}
-
-
-def _instant(column: Column) -> str:
-    return instant_of_text(quoted(column.name), column)

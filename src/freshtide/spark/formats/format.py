@@ -12,7 +12,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.core.arrivals import Arrival
-from freshtide.core.feeds import Column, Feed, Format
+from freshtide.core.feeds import UTC_ZONE, Column, Feed, Format
+from freshtide.spark.localtimes import instant_in
 from freshtide.spark.reading import empty_frame
 from freshtide.spark.schemas import feed_schema, literal, quoted
 
@@ -54,7 +55,17 @@ class Layout(ABC):
         """A column of the feed, out of one that the files have."""
         name = quoted(column.name)
         is_written = column.name == self.feed.time.column and self.feed.time.format is not None
-        return f"{_instant(self.feed, name)} AS {name}" if is_written else name
+        return f"{self.written_time(name, 'string')} AS {name}" if is_written else name
+
+    def written_time(self, value: str, kind: str) -> str:
+        """The time of a row from how the feed writes it, out of a value of a type; null where it is not written so."""
+        time, zone = self.feed.time, self.feed.time_zone
+        if time.format in {"epoch_seconds", "epoch_millis"}:
+            scale = 1_000_000 if time.format == "epoch_seconds" else 1_000
+            return f"timestamp_micros(try_cast(round(try_cast({value} AS DECIMAL(30,9)) * {scale}) AS BIGINT))"
+        if zone != UTC_ZONE and kind == "string":
+            return instant_in(zone, value, pattern=time.format)
+        return f"try_to_timestamp({value}, {literal(time.format or '')})"
 
     @property
     @abstractmethod
@@ -70,7 +81,7 @@ class NoFiles(Layout):
     """What no file at all has in common: the columns that the feed has."""
 
     def frame(self, session: SparkSession, _files: Sequence[Arrival]) -> DataFrame:
-        return empty_frame(session, feed_schema(self.feed, self.present[len(self.feed.schema) :]))
+        return empty_frame(session, feed_schema(self.feed, self.present[len(self.feed.columns) :]))
 
     @property
     def content(self) -> str:
@@ -103,14 +114,6 @@ class SparkFormat(Protocol):
         ...
 
     def read_known_good(self, session: SparkSession, path: Path) -> DataFrame: ...
-
-
-def _instant(feed: Feed, name: str) -> str:
-    """The time of a row from how the feed writes it; null where it is not written so."""
-    if feed.time.format in {"epoch_seconds", "epoch_millis"}:
-        scale = 1_000_000 if feed.time.format == "epoch_seconds" else 1_000
-        return f"timestamp_micros(try_cast(round(try_cast({name} AS DECIMAL(30,9)) * {scale}) AS BIGINT))"
-    return f"try_to_timestamp({name}, {literal(feed.time.format or '')})"
 
 
 def paths_of(files: Sequence[Arrival]) -> list[str]:

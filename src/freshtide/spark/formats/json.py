@@ -69,7 +69,9 @@ class JsonLayout(Layout):
     def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
         if self.by_line:
             return self._line_by_line(session, paths_of(files))
-        reader = session.read.schema(self._ddl).options(**parsing_options({"encoding": self.feed.format.encoding}))
+        reader = session.read.schema(self._ddl).options(
+            **parsing_options(self.feed, {"encoding": self.feed.format.encoding})
+        )
         return reader.json(paths_of(files))
 
     @property
@@ -100,7 +102,7 @@ class JsonLayout(Layout):
         # holds something else than one object.
         together = f"from_json(concat('[', {text}, ',{{\"{_LAST}\":1}}]'), 'array<map<string,string>>')"
         alone = f"(map_contains_key(get({together}, 1), '{_LAST}') AND NOT {_half_a_character('value')})"
-        options = ", ".join(literal(word) for pair in parsing_options({}).items() for word in pair)
+        options = ", ".join(literal(word) for pair in parsing_options(self.feed, {}).items() for word in pair)
         record = f"from_json({text}, {literal(self._ddl)}, map({options})) AS record"
         texts = {column.name: column for column in self.present if is_parsed_as_instants(self.feed, column)}
         as_texts = ", ".join(f"{quoted(name)} {type_of_texts(column)}" for name, column in texts.items())

@@ -16,7 +16,7 @@ from freshtide.core.feeds import Column, Feed
 from freshtide.feeds.formats.orc import OrcFormat, file_schema
 from freshtide.spark.formats.format import Layout, paths_of
 from freshtide.spark.jvm import jvm_of
-from freshtide.spark.typedfiles import TypedLayout, present_columns, spark_types
+from freshtide.spark.typedfiles import TypedLayout, local_places, present_columns, spark_types
 
 
 class OrcReading:
@@ -24,8 +24,9 @@ class OrcReading:
     is_parsed = True
 
     def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
-        present, own = present_columns(feed, file, columns, spark_types(file, file_schema(file.position)))
-        return OrcLayout(feed=feed, present=present, own=own)
+        schema = file_schema(file.position)
+        present, own = present_columns(feed, file, columns, spark_types(file, schema))
+        return OrcLayout(feed=feed, present=present, own=own, local=local_places(feed, schema))
 
     def column_types(self, _session: SparkSession, file: Arrival) -> Mapping[str, str]:
         return spark_types(file, file_schema(file.position))

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from freshtide.core.arrivals import Arrival
-from freshtide.core.feeds import Column, Feed
-from freshtide.feeds.formats.parquet import ParquetFormat, nanoseconds, type_faults
+from freshtide.core.feeds import UTC_ZONE, Column, Feed
+from freshtide.feeds.formats.parquet import ParquetFormat, local_times, nanoseconds, type_faults
 from freshtide.spark.formats.format import NO_TEXT, Layout, paths_of
 from freshtide.spark.schemas import quoted, type_text
 from freshtide.spark.timesinside import Path as Place
@@ -26,7 +26,8 @@ class ParquetReading:
     is_parsed = False
 
     def layout(self, feed: Feed, file: Arrival, columns: tuple[Column, ...]) -> Layout:
-        return ParquetLayout(feed=feed, present=columns, nanoseconds=nanoseconds(file.position))
+        local = local_times(file.position) if feed.time_zone != UTC_ZONE else frozenset[Place]()
+        return ParquetLayout(feed=feed, present=columns, nanoseconds=nanoseconds(file.position), local=local)
 
     def column_types(self, session: SparkSession, file: Arrival) -> Mapping[str, str]:
         """All times are instants in microseconds there."""
@@ -47,6 +48,8 @@ class ParquetReading:
 class ParquetLayout(Layout):
     nanoseconds: frozenset[Place] = frozenset()
     """Where times are that Spark reads as numbers."""
+    local: frozenset[Place] = frozenset()
+    """Where times are that have no zone, if the feed has one."""
 
     def frame(self, session: SparkSession, files: Sequence[Arrival]) -> DataFrame:
         fields = (f"{quoted(column.name)} {self._raw_type(column)}" for column in self.present)
@@ -54,8 +57,12 @@ class ParquetLayout(Layout):
 
     def value(self, column: Column) -> str:
         name = quoted(column.name)
-        value = times_of_numbers(column, self.nanoseconds) if self.nanoseconds else name
-        return Layout.value(self, column) if value == name else f"{value} AS {name}"
+        value = name
+        if self.nanoseconds or self.local:
+            value = times_of_numbers(column, self.nanoseconds, local=self.local, zone=self.feed.time_zone)
+        if value == name and column.name == self.feed.time.column and self.feed.time.format is not None:
+            value = self.written_time(name, column.type)
+        return name if value == name else f"{value} AS {name}"
 
     @property
     def content(self) -> str:
