@@ -8,7 +8,13 @@ from typing import Any
 from freshtide.core.feeds import DeclaredRhythm, Feed, FolderSource, Format, RowTime
 from freshtide.feeds.formats import CsvFormat
 
-_TIME = {"time_column": "column", "time_format": "format", "lateness": "lateness", "future_limit": "future_limit"}
+_TIME = {
+    "time_column": "column",
+    "time_format": "format",
+    "time": "expression",
+    "lateness": "lateness",
+    "future_limit": "future_limit",
+}
 
 
 def feed_of(settings: dict[str, Any]) -> Feed:

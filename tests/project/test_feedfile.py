@@ -154,7 +154,7 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
             "feeds/cpu.yml:7: There is no setting 'latness'. Did you mean 'lateness'? Known: delimiter, duplicates, "
             "encoding, escape, follow_links, format, future_limit, header, jitter, lateness, max_rows, max_size, "
             "multiline, name, null_value, on_schema_change, path, period, phase, punctuation, quote, schema, settle, "
-            "time_column, time_format, timestamp, timestamp_jitter.",
+            "time, time_column, time_format, time_zone, timestamp, timestamp_jitter.",
         ),
         (
             LEAST + "lateness: 5 parsecs\n",

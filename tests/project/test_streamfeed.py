@@ -102,7 +102,7 @@ def test_a_generator_is_given_in_python() -> None:
         (
             "listen: localhost:1\nprt: 3\n",
             "2: There is no setting 'prt'. Known: connect, connections, format, future_limit, generator, idle, listen, "
-            "name, schema, secret, time_column, time_format.",
+            "name, schema, secret, time_column, time_format, time_zone.",
         ),
     ],
 )

@@ -246,3 +246,25 @@ def test_local_times_around_any_change_of_the_clocks_are_what_the_clocks_have_sh
     assert newest(shop, "a") == max(expected.values())
     assert shop.rows("a__rejects") == []
     shop.warehouse.close()
+
+
+def test_another_zone_loads_a_table_anew_and_what_reads_it_too(shop: Shop) -> None:
+    declare(shop, "a", "csv")
+    shop.view("days", "SELECT CAST(ts AS DATE) AS day, count(*) AS n FROM a GROUP BY CAST(ts AS DATE)")
+    shop.drop("a", "1.csv", "ts,v\n2026-05-01T01:00:00,0\nnix,1\n")
+    shop.load()
+    assert loaded(shop, "a") == {0: datetime(2026, 5, 1, 1, tzinfo=UTC)}
+    zoned = shop.again()
+    declare(zoned, "a", "csv", time_zone=BERLIN)
+    zoned.view("days", "SELECT CAST(ts AS DATE) AS day, count(*) AS n FROM a GROUP BY CAST(ts AS DATE)")
+    zoned.load()
+    assert loaded(zoned, "a") == {0: datetime(2026, 4, 30, 23, tzinfo=UTC)}
+    assert [(str(row["day"]), row["n"]) for row in zoned.rows("days")] == [("2026-04-30", 1)]
+    assert len(zoned.rows("a__rejects")) == 1
+    zoned.check()
+    before = zoned.last_commit("a")
+    same = zoned.again()
+    declare(same, "a", "csv", time_zone=BERLIN)
+    same.load()
+    assert same.last_commit("a") == before
+    same.warehouse.close()

@@ -40,7 +40,7 @@ from freshtide.spark import (
     resolve_columns,
     start_session,
 )
-from freshtide.storage import Store, outgrown
+from freshtide.storage import Store, otherwise_timed, outgrown
 from freshtide.world import Disk, FileLock, OsDisk, SystemClock, SystemThreads
 
 _PRUNE_EVERY = 3_600.0
@@ -169,7 +169,7 @@ class Workbench:
         return computer
 
     def _outgrown(self, project: Project, computer: Computer) -> dict[str, str]:
-        """Base tables whose columns are others now than those of the rows that they hold, and why these cannot stay."""
+        """Base tables whose columns or times are others now than those of the rows that they hold, and why."""
         assert isinstance(computer, SparkComputer), "Spark computes here"
         found = {}
         for table in project.graph.values():
@@ -177,6 +177,9 @@ class Workbench:
             if columns is not None:
                 stored = self.store.table(table.name, time_column=table.time_column).snapshot
                 reason = outgrown(table.name, stored, columns, table.partition_by)
+                feed = project.feeds[table.feed or ""]
+                if reason is None and feed.brings_files:
+                    reason = otherwise_timed(table.name, stored, feed.meaning_of_times)
                 if reason is not None:
                     found[table.name] = reason
         return found

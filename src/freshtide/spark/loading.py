@@ -122,6 +122,7 @@ class BaseTableLoader:
             freshness=plan.freshness,
             safe=plan.safe,
             definition=definition,
+            times=self._feed.meaning_of_times,
             arrivals=tuple(LoadedArrival.of(file) for file in plan.arrivals),
             targets=current.record.targets if current is not None and current.record is not None else {},
         )

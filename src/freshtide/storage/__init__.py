@@ -8,7 +8,7 @@ update computes, and nothing needs Spark.
 """
 
 from freshtide.storage.authority import Authority, Unrestricted
-from freshtide.storage.changes import Change, outgrown
+from freshtide.storage.changes import Change, otherwise_timed, outgrown
 from freshtide.storage.compaction import FAN_IN, compact
 from freshtide.storage.encoding import Footer, Parquet, RowEncoding
 from freshtide.storage.errors import DiskError, ForeignCommitError, StorageError, UnstorableError
@@ -76,6 +76,7 @@ __all__ = [
     "key_column",
     "land",
     "next_number",
+    "otherwise_timed",
     "outgrown",
     "places",
     "stored_rows",

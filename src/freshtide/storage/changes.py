@@ -83,6 +83,13 @@ def outgrown(table: str, current: Snapshot | None, schema: pa.Schema, partition_
     return _other_type(table, current, wanted) or _other_partitions(table, current, partition_by)
 
 
+def otherwise_timed(table: str, current: Snapshot | None, times: str) -> str | None:
+    """Why rows would have other times now than the same rows have in a table; None where they would not."""
+    if current is None or current.record is None or not current.files or current.record.times == times:
+        return None
+    return f"The rows of '{table}' have their times by another time zone, or another 'time', than its feed says now."
+
+
 def _other_type(table: str, current: Snapshot, wanted: pa.Schema) -> str | None:
     if not current.files:
         # No row is there that must fit: a table whose rows have all gone takes columns as they come.

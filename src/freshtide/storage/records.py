@@ -147,6 +147,8 @@ class UpdateRecord:
     """Rows stamped from here on, which dependents may have used, are other ones than before; None: no row."""
     left: int = 0
     """Keys of a table of one row per key that have no row any more."""
+    times: str = ""
+    """What the feed said of its times that the same rows would have others without; see `Feed.meaning_of_times`."""
     writer: Writer = field(default_factory=Writer, compare=False)
 
     @property
@@ -173,6 +175,7 @@ class UpdateRecord:
             "from_changes": self.from_changes,
             "revised_from": self.revised_from,
             "left": self.left,
+            "times": self.times,
             "writer": self.writer.to_metadata(),
         }
 
@@ -206,6 +209,7 @@ class UpdateRecord:
             from_changes=data.get("from_changes", False),
             revised_from=data["revised_from"],
             left=data.get("left", 0),
+            times=data.get("times", ""),
             writer=writer_of(data),
         )
 

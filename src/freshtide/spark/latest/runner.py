@@ -309,6 +309,7 @@ class LatestTableRunner:
             counts=counts,
             arrivals=tuple(LoadedArrival.of(file) for file in settlement.files),
             revised_from=BEGINNING if current is not None and (anew or merge.add or merge.remove) else None,
+            times=self.feed.meaning_of_times,
         )
 
 
