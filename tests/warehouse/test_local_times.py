@@ -261,6 +261,12 @@ def test_another_zone_loads_a_table_anew_and_what_reads_it_too(shop: Shop) -> No
     assert loaded(zoned, "a") == {0: datetime(2026, 4, 30, 23, tzinfo=UTC)}
     assert [(str(row["day"]), row["n"]) for row in zoned.rows("days")] == [("2026-04-30", 1)]
     assert len(zoned.rows("a__rejects")) == 1
+    # By the new clocks; what the old ones have promised is revised.
+    assert newest(zoned, "a") == datetime(2026, 4, 30, 23, tzinfo=UTC)
+    zoned.drop("a", "2.csv", "ts,v\n2026-05-01T01:10:00,2\n")
+    zoned.load()
+    assert loaded(zoned, "a") == {place: datetime(2026, 4, 30, 23, 5 * place, tzinfo=UTC) for place in (0, 2)}
+    assert zoned.rows("a__late") == []
     zoned.check()
     before = zoned.last_commit("a")
     same = zoned.again()
@@ -268,3 +274,17 @@ def test_another_zone_loads_a_table_anew_and_what_reads_it_too(shop: Shop) -> No
     same.load()
     assert same.last_commit("a") == before
     same.warehouse.close()
+
+
+def test_rows_by_another_zone_are_not_added_to_a_table_that_cannot_be_loaded_anew(shop: Shop) -> None:
+    declare(shop, "a", "csv")
+    lost = shop.drop("a", "1.csv", "ts,v\n2026-05-01T01:00:00,0\n")
+    shop.load()
+    lost.unlink()
+    zoned = shop.again()
+    declare(zoned, "a", "csv", time_zone=BERLIN)
+    zoned.drop("a", "2.csv", "ts,v\n2026-05-01T02:00:00,1\n")
+    told = str(zoned.warehouse.run_once().failed["a"])
+    assert "another time zone" in told
+    assert loaded(zoned, "a") == {0: datetime(2026, 5, 1, 1, tzinfo=UTC)}
+    zoned.warehouse.close()

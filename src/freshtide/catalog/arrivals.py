@@ -200,6 +200,13 @@ class ArrivalLedger:
             with self._database.writing() as connection:
                 connection.execute(questions.NOTE_STANDING, {"ids": some, "state": state, "reason": reason})
 
+    def restamp(self, stamps: Mapping[int, float | None]) -> None:
+        """Give files, by id, other time stamps."""
+        if stamps:
+            with self._database.writing() as connection:
+                rows = [{"its_id": file_id, "stamp": stamp} for file_id, stamp in stamps.items()]
+                connection.execute(questions.RESTAMP, rows)
+
     def in_state(self, *states: ArrivalState, feed: str | None = None) -> list[Arrival]:
         if feed is None:
             found = self._select(questions.IN_STATE, states=states)

@@ -47,6 +47,7 @@ LAST_ARRIVAL = select(files.c.arrived_at).order_by(files.c.id.desc()).limit(1)
 COUNTS = select(files.c.feed, files.c.state, func.count()).group_by(files.c.feed, files.c.state)
 LATEST_TIMESTAMP = select(func.max(files.c.timestamp)).where(_FEED, files.c.state.in_(LOADABLE))
 LATEST_TIMESTAMP_BY = LATEST_TIMESTAMP.where(files.c.arrived_at <= bindparam("arrived_by"))
+RESTAMP = update(files).where(files.c.id == bindparam("its_id")).values(timestamp=bindparam("stamp"))
 SET_STATE = update(files).where(files.c.id == bindparam("file_id"))
 NOTE_STANDING = update(files).where(_IDS, files.c.state.in_(DATA))
 

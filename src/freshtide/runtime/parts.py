@@ -28,6 +28,7 @@ from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.projectwatch import ProjectWatch
 from freshtide.runtime.rearranging import Rearranging
 from freshtide.runtime.recovery import reconcile, revised_views, time_columns_of
+from freshtide.runtime.restamping import restamp
 from freshtide.runtime.suspects import Suspects
 from freshtide.runtime.trace import TraceWriter
 from freshtide.runtime.units import UnitWorker
@@ -119,6 +120,7 @@ class RunParts:
         interrupted = sorted(place / name for place in places for name in names_in(self.disk, place))
         finish_interrupted(interrupted, self.store)
         reconcile(project.graph, self.store, self.catalog, self.clock.now())
+        restamp(project, self.store, self.catalog, self.disk)
         self.computer.streams.begin()
         events: Mailbox[Event] = self.threads.mailbox()
         news = News(self.disk, self.places.trouble, log=self.places.log)

@@ -36,6 +36,7 @@ from freshtide.storage import (
     UpdateKind,
     UpdateRecord,
     next_number,
+    otherwise_timed,
 )
 
 # Up to this much a single thread that parses lines is done before a job has begun and ended.
@@ -44,6 +45,13 @@ _HANDED_OVER = 256 * 1024
 # without end: all of it is in memory at once.
 _HANDED_OVER_PER_FILE = 16 * 1024
 _HANDED_OVER_AT_MOST = 8 * 1024 * 1024
+
+
+class OtherTimesError(FreshtideError):
+    """Rows that were to be added to others which have their times by another zone or expression."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason} They do not go together.", way_out="The table is loaded anew when a run starts.")
 
 
 class MiscountedError(FreshtideError):
@@ -115,6 +123,8 @@ class BaseTableLoader:
     def prepared(self, step: Load, *, definition: str) -> Iterator[Prepared]:
         """Read the files of a load, and write what goes into the table and beside it."""
         plan, rebuild, current = step.plan, step.rebuild, self._main.snapshot
+        if not rebuild and (reason := otherwise_timed(self._table.name, current, self._feed.meaning_of_times)):
+            raise OtherTimesError(reason)
         number = next_number(self._main, (self._rejects, self._late), at=self._clock())
         record = UpdateRecord(
             number=number,

@@ -61,6 +61,8 @@ def _feeds(before: Project, after: Project) -> Iterator[Change]:
             restart = "its rows come one by one, and those that are on their way are nowhere else"
         elif what is What.CHANGED and _is_read_by_latest(name, before, after):
             restart = _LATEST
+        elif what is What.CHANGED and len({feed.meaning_of_times for feed in feeds}) > 1:
+            restart = "its files are stamped anew, and its tables loaded anew, when a run starts"
         note = None
         if what is What.REMOVED:
             note = "its files stay where they are, and so does what has been loaded of them"
