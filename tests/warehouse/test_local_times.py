@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Sequence
+import zoneinfo
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import orc
 
 from freshtide.core.errors import ProjectError
+from freshtide.feeds import local_times
 from tests.examples import examples
 from tests.feeds.clocks import changes, instant_of
 from tests.warehouse.shop import START, Shop
@@ -213,13 +216,30 @@ def test_names_of_files_and_punctuation_are_local_too(shop: Shop) -> None:
     assert newest(shop, "b") == datetime(2026, 5, 1, 9, 30, tzinfo=UTC)
 
 
-def test_a_zone_that_java_does_not_know_or_sees_otherwise_is_refused(shop: Shop) -> None:
-    # Java has these two by other rules than the machine, or not at all, as long as it is not updated.
-    declare(shop, "a", "csv", time_zone="America/Coyhaique")
+@pytest.fixture
+def misled(tmp_path: Path) -> Iterator[None]:
+    """Python believes that the clocks of Auckland are those of Tokyo, and knows a place that Java does not."""
+    (tokyo,) = [found for folder in zoneinfo.TZPATH if (found := Path(folder) / "Asia" / "Tokyo").exists()][:1]
+    before, places = zoneinfo.TZPATH, tmp_path / "zones"
+    for name in ("Pacific/Auckland", "Atlantic/Atlantis"):
+        (places / name).parent.mkdir(parents=True)
+        (places / name).write_bytes(tokyo.read_bytes())
+    for path in ([str(places), *before], before):
+        zoneinfo.reset_tzpath(path)
+        zoneinfo.ZoneInfo.clear_cache()
+        local_times.cache_clear()
+        if path is not before:
+            yield
+
+
+@pytest.mark.usefixtures("misled")
+@pytest.mark.parametrize("zone", ["Pacific/Auckland", "Atlantic/Atlantis"])
+def test_a_zone_that_java_does_not_know_or_sees_otherwise_is_refused(shop: Shop, zone: str) -> None:
+    declare(shop, "a", "csv", time_zone=zone)
     with pytest.raises(ProjectError) as refused:
         shop.load()
     (problem,) = refused.value.problems
-    assert "'America/Coyhaique'" in problem.message
+    assert f"'{zone}'" in problem.message
     assert "Update" in str(problem.way_out)
 
 
