@@ -303,7 +303,8 @@ class Warehouse:
         for name in tables:
             if name not in rows or rows[name].safe is None:
                 raise NoDataError(f"'{name}' has no data yet that is final, so there is no common edge to ask at.")
-        return trailing_edge(rows[name].safe for name in tables)
+        timed = [name for name in tables if not self.project.graph[name].is_reference]
+        return trailing_edge(rows[name].safe for name in timed or tables)
 
     def audit(self, *patterns: str) -> Iterator[AuditResult]:
         """Check derived tables against their definitions, one after another."""

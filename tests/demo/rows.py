@@ -44,12 +44,14 @@ def fits(feed: Feed, row: Row | None) -> bool:
     """Whether a row has just the declared columns, with values of their types."""
     if row is None or tuple(row) != feed.column_names:
         return False
-    return all(_fits(row[c.name], c.type, feed, nullable=c.nullable) for c in feed.schema if c.name != feed.time.column)
+    return all(
+        _fits(row[c.name], c.type, feed, nullable=c.nullable) for c in feed.schema if c.name != feed.time.known_column
+    )
 
 
 def stamp(feed: Feed, row: Row) -> int:
     """The row's time in whole microseconds."""
-    value = row[feed.time.column]
+    value = row[feed.time.known_column]
     return micros_of(value) if isinstance(value, datetime) else micros(parser(feed.time.format)(str(value)))
 
 

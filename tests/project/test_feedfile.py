@@ -151,8 +151,8 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
     [
         (
             LEAST + "latness: 5m\n",
-            "feeds/cpu.yml:7: There is no setting 'latness'. Did you mean 'lateness'? Known: delimiter, duplicates, "
-            "encoding, escape, follow_links, format, future_limit, header, jitter, lateness, max_rows, max_size, "
+            "feeds/cpu.yml:7: There is no setting 'latness'. Did you mean 'lateness'? Known: content, delimiter, "
+            "duplicates, encoding, escape, follow_links, format, future_limit, header, jitter, lateness, max_rows, max_size, "
             "multiline, name, null_value, on_schema_change, path, period, phase, punctuation, quote, schema, settle, "
             "time, time_column, time_format, time_zone, timestamp, timestamp_jitter.",
         ),
@@ -259,7 +259,30 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
             "feeds/cpu.yml:1: '_cpu' cannot be a name. "
             "Names are letters, digits and underscores, and begin with a letter.",
         ),
-        (LEAST.replace("time_column: time\n", ""), "feeds/cpu.yml:1: 'time_column' is missing."),
+        (
+            LEAST.replace("time_column: time\n", "lateness: 5m\n"),
+            "feeds/cpu.yml:6: 'lateness' is about the time of rows, and there is no 'time_column'. Name the column, or "
+            "take it out: without a time column the rows are reference data.",
+        ),
+        (
+            LEAST.replace("time_column: time\n", "timestamp: content\n"),
+            "feeds/cpu.yml:6: The time stamp of a file cannot come from its content: there is no 'time_column'. Write "
+            "modified, or take it out, which says the same.",
+        ),
+        (
+            LEAST + "content: newest\nlateness: 5m\n",
+            "feeds/cpu.yml:8: 'lateness' is for files that add up, and of this feed the newest file is all that there "
+            "is. Take it out, or declare `content: all`.",
+        ),
+        (
+            LEAST + "content: newest\nduplicates: skip\n",
+            "feeds/cpu.yml:8: A file with known content cannot be skipped where the newest file is all that there is. "
+            "Take it out: what was there before may come back.",
+        ),
+        (
+            LEAST + "content: last\n",
+            "feeds/cpu.yml:7: 'last' is not all or newest. Known: all, newest.",
+        ),
         (
             LEAST.replace("landing/cpu/*.csv", '""'),
             "feeds/cpu.yml:1: 'path' is empty. Write a folder with a pattern, like landing/cpu/*.csv.",

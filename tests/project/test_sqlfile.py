@@ -105,7 +105,7 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
         (
             "'priorty' = '2'",
             "There is no setting 'priorty'. Did you mean 'priority'? Known: comment, emit, flow, grain, "
-            "key_order, lookback, maintain, partition_by, period, priority, slide, target_lag, time_column, "
+            "key_order, lookback, maintain, partition_by, period, priority, reference, slide, target_lag, time_column, "
             "update_group, update_key, window, windows.",
         ),
         ("'priority' = 'high'", f"'high' is not a priority. {A_PRIORITY}"),

@@ -12,8 +12,9 @@ rows stamped up to F. Two questions follow, answered here for every shape of gra
 With a base table the rows up to the cut are final: `closed_before = cut + 1`. In an update table any row may be
 superseded at any time, so nothing is final there: its past is gone. A row of a view stamped t, in
 buckets of grain g and with lookback L, depends on source rows stamped in `[floor(t) - L, floor(t) + g + L)`,
-so it is final once the sources are final up to there. All instants are whole microseconds; None stands for
-"nothing is final".
+so it is final once the sources are final up to there. Reference tables play no part in any of this: their content is
+the same for all rows of a view, and where it changes all of the view is computed anew. All instants are whole
+microseconds; None stands for "nothing is final".
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Cuts:
         if reach_back is None:
             return None
         closed = cut + 1
-        for source in table.sources:
+        for source in table.timed_sources:
             source_closed = self.closed_before(source, cut)
             if source_closed is None:
                 return None
@@ -67,7 +68,7 @@ class Cuts:
         table = self.tables[name]
         mode = MODES[table.maintain]
         if mode.only_appends:
-            return all(self.appends_only(source) for source in table.sources)
+            return all(self.appends_only(source) for source in table.timed_sources)
         return mode.has_open_buckets and table.time_column is not None and self.closed_before(name, 0) is not None
 
     def move_alike(self, first: str, second: str) -> bool:
@@ -86,7 +87,7 @@ class Cuts:
         table = self.tables[name]
         if not self.bounded(name):
             return None
-        open_from = [self.closed_before(source, freshness) for source in table.sources]
+        open_from = [self.closed_before(source, freshness) for source in table.timed_sources]
         if MODES[table.maintain].has_open_buckets:
             open_from.append(self.closed_before(name, freshness))
         known = [at for at in open_from if at is not None]
@@ -131,4 +132,4 @@ class Cuts:
         if table.is_base:
             return before - 1
         wanted = (table.grain or INSTANT).ceil(before) + (MODES[table.maintain].open_for(table) or 0)
-        return max(self._first_cut_closing(source, wanted) for source in table.sources)
+        return max(self._first_cut_closing(source, wanted) for source in table.timed_sources)

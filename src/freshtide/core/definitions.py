@@ -29,6 +29,9 @@ def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
         parts: list[object] = [text, table.time_column, str(table.emit), grain, list(table.partition_by)]
         if table.latest is not None:
             parts += _superseding(table.latest)
+        if table.reference_sources:
+            # Read as they are, they are something else than what they are up to a time.
+            parts.append(sorted(table.reference_sources))
         below = [found[source] for source in table.sources if not tables[source].is_base]
         found[name] = hashlib.sha256(json.dumps([parts, below]).encode()).hexdigest()[:16]
     return found

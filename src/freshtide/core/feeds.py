@@ -28,6 +28,15 @@ class SchemaChange(StrEnum):
     EVOLVE = "evolve"
 
 
+class FeedContent(StrEnum):
+    """What the files of a feed are to each other."""
+
+    ALL = "all"
+    """They add up."""
+    NEWEST = "newest"
+    """Each holds everything, so the newest takes the place of those before it."""
+
+
 class TimestampFrom(StrEnum):
     """Where a file's timestamp comes from."""
 
@@ -49,7 +58,8 @@ class Column:
 class RowTime:
     """The time of a feed's rows: where it stands, how it is written, and what it may be."""
 
-    column: str
+    column: str | None
+    """None: rows have no time, and are reference data."""
     format: str | None = None
     """A Spark datetime pattern, `epoch_seconds` or `epoch_millis`; None for ISO 8601."""
     expression: str | None = None
@@ -59,6 +69,12 @@ class RowTime:
     what comes out of order all the same is taken in (with punctuation: only that says what is late)."""
     future_limit: float | None = FUTURE_LIMIT
     """How far beyond its arrival the time of a row, or the time stamp of a file, may lie. None: any distance."""
+
+    @property
+    def known_column(self) -> str:
+        """The column of rows that are known to have a time."""
+        assert self.column is not None, "these rows have no time"
+        return self.column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +115,7 @@ class FolderSource:
     punctuation: str | None = None
     """A glob for punctuation files, which hold one timestamp: nothing older will arrive."""
     duplicates: Duplicates = Duplicates.SKIP
+    content: FeedContent = FeedContent.ALL
     follow_links: bool = False
     """Whether links that lead out of the feed's folder are followed."""
     max_size: int | None = None
@@ -176,7 +193,7 @@ class Feed:
         """Those of its rows: the ones that are brought, and behind them a time that is computed from them."""
         if self.time.expression is None:
             return self.schema
-        return (*self.schema, Column(name=self.time.column, type="timestamp"))
+        return (*self.schema, Column(name=self.time.known_column, type="timestamp"))
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -190,8 +207,8 @@ class Feed:
     @property
     def zone_of_times(self) -> str:
         """That of the time column. A date is a day of UTC, as dates in tables are."""
-        types = {column.name: column.type for column in self.schema}
-        is_date = types.get(self.time.column) == "date" and self.time.format is None
+        types = {column.type for column in self.schema if column.name == self.time.column}
+        is_date = types == {"date"} and self.time.format is None
         return UTC_ZONE if is_date else self.time_zone
 
     @property
@@ -210,6 +227,16 @@ class Feed:
         """The source of a feed that brings files."""
         assert isinstance(self.source, FolderSource), f"'{self.name}' brings single rows"
         return self.source
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether its newest file is all that there is."""
+        return isinstance(self.source, FolderSource) and self.source.content is FeedContent.NEWEST
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether its rows have no time to go by: there is none, or they go with the file that they came in."""
+        return self.time.column is None or self.is_replaced
 
     @property
     def is_punctuated(self) -> bool:

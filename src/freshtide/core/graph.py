@@ -85,8 +85,40 @@ class TableGraph(Mapping[str, Table]):
         return tuple(table.name for table in self.for_feed(feed))
 
     def is_update_stream(self, name: str) -> bool:
-        """Whether rows of the table, or of one that it is made from, are superseded by newer ones of the same key."""
-        return any(self[other].is_latest for other in (name, *self.ancestors(name)))
+        """Whether rows of the table, or of one whose time it goes by, are superseded by newer ones of the same key."""
+        return self[name].name in self._update_streams
+
+    @cached_property
+    def _update_streams(self) -> set[str]:
+        found: set[str] = set()
+        for table in self._tables.values():
+            if table.is_latest or not found.isdisjoint(table.timed_sources):
+                found.add(table.name)
+        return found
+
+    def is_stale_by_waiting(self, name: str) -> bool:
+        """Whether a table is as stale as its oldest pending change has waited, and not as its data is old."""
+        return self.is_update_stream(name) or not self[name].has_time
+
+    def contents_of(self, name: str) -> tuple[str, ...]:
+        """The reference tables whose content the table is computed with, read by itself or by views below it.
+
+        What is read as it is, is what its own commits say that it is: of that nothing is asked here.
+        """
+        return self._contents[self[name].name]
+
+    @cached_property
+    def _contents(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for table in self._tables.values():
+            names: dict[str, None] = {}
+            for source in (self._tables[name] for name in table.sources):
+                if source.is_reference and source.has_own_content:
+                    names[source.name] = None
+                elif source.is_reference or not self.is_update_stream(source.name):
+                    names.update(dict.fromkeys(found[source.name]))
+            found[table.name] = tuple(names)
+        return found
 
     def level(self, name: str) -> int:
         """0 for base tables, else one more than the highest level among the sources."""

@@ -39,11 +39,15 @@ class LoadPlan:
     safe: int | None
     is_cut: bool = False
     """Whether more is due than it takes at once."""
+    superseded: tuple[Arrival, ...] = ()
+    """Files that a newer one has taken the place of: done with, without having been read."""
+    replaces: bool = False
+    """Whether its file takes the place of all that the table holds."""
 
     @property
     def arrivals(self) -> tuple[Arrival, ...]:
         """All that the load takes in, punctuation included."""
-        return tuple(item.arrival for item in self.items) + self.punctuation
+        return tuple(item.arrival for item in self.items) + self.superseded + self.punctuation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,9 @@ def latest_allowed(feed: Feed, file: Arrival) -> int | None:
 
     It hangs on the file alone, so that a row is judged alike in whatever company and however often it is loaded.
     """
-    return None if feed.time.future_limit is None else micros(file.arrived_at + feed.time.future_limit)
+    if feed.time.column is None or feed.time.future_limit is None:
+        return None
+    return micros(file.arrived_at + feed.time.future_limit)
 
 
 def plan_load(
@@ -76,14 +82,18 @@ def plan_load(
     safe: int | None,
     most: int | None = None,
     held_up: Mapping[int, Promise] | None = None,
+    is_reference: bool = False,
 ) -> LoadPlan:
     """Order the pending files stamped up to `upto`, `most` of them, and follow freshness and safe freshness.
 
     Files without a time stamp come first: they hold no row that could be too early. A file that is away holds back
     all that come after it: freshness passes nothing by. A punctuation counts once every file that arrived before it is
     loaded; files that arrived after it are held to it from the start. `held_up` are files before which others were
-    loaded that arrived after them, by id, with what had been promised when they arrived.
+    loaded that arrived after them, by id, with what had been promised when they arrived. Of a reference table nobody
+    waits for the time, so no row of it is late.
     """
+    if feed.is_replaced:
+        return _plan_replacement(pending, freshness=freshness)
     pending = in_order(pending)
     there = list(takewhile(lambda file: file.state is not ArrivalState.AWAY, due(pending, upto)))
     data = there[:most]
@@ -93,23 +103,43 @@ def plan_load(
     marks = [file for file in pending if file.state is ArrivalState.PUNCTUATION]
     punctuation = tuple(mark for mark in marks if first_left_out is None or mark.id < first_left_out)
     lateness = _lateness(feed)
+    can_be_late = _can_be_late(feed) and not is_reference
     items = []
     for file in data:
         promised = _latest([safe, *(_stamp(mark) for mark in marks if mark.id < file.id)])
         if held_up and file.id in held_up:
             promised = _earliest(promised, _promised(held_up[file.id], lateness))
-        items.append(LoadItem(arrival=file, late_upto=promised if _can_be_late(feed) else None))
+        items.append(LoadItem(arrival=file, late_upto=promised if can_be_late else None))
         if file.timestamp is not None:
             freshness = _latest([freshness, _stamp(file)])
             if lateness is not None and freshness is not None:
                 safe = _latest([safe, freshness - lateness])
     counted = [_stamp(mark) for mark in punctuation]
+    if is_reference:
+        safe = freshness
     return LoadPlan(
         items=tuple(items),
         punctuation=punctuation,
         freshness=_latest([freshness, *counted]),
         safe=_latest([safe, *counted]),
         is_cut=len(data) < len(there),
+    )
+
+
+def _plan_replacement(pending: Iterable[Arrival], *, freshness: int | None) -> LoadPlan:
+    """Of files each of which holds everything, the newest; none of them, where the table has a newer one."""
+    ordered = in_order(pending)
+    there = list(takewhile(lambda file: file.state is not ArrivalState.AWAY, due(ordered, None)))
+    is_newer = bool(there) and (freshness is None or _stamp(there[-1]) >= freshness)
+    newest, superseded = (there[-1:], there[:-1]) if is_newer else ([], there)
+    reached = _latest([freshness, *(_stamp(file) for file in newest)])
+    return LoadPlan(
+        items=tuple(LoadItem(arrival=file, late_upto=None) for file in newest),
+        punctuation=(),
+        freshness=reached,
+        safe=reached,
+        superseded=tuple(superseded),
+        replaces=is_newer,
     )
 
 

@@ -87,9 +87,11 @@ class FunctionQuery:
 Query = SqlQuery | FunctionQuery
 
 
-def reference_count(query: Query) -> int:
-    """How many places of the query name a source; a table joined with itself counts twice."""
-    return len(query.references) if isinstance(query, SqlQuery) else len(query.parameters)
+def named_sources(query: Query) -> tuple[str, ...]:
+    """The source of each place of the query that names one; a table joined with itself is there twice."""
+    if isinstance(query, SqlQuery):
+        return tuple(reference.source for reference in query.references)
+    return tuple(query.parameters.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,10 @@ class Table:
     """The name it shares with the tables that are updated together with it."""
     flow: str | None = None
     """Base tables: the ETL flow that the rows of the query go through; what it writes to the table is the table's."""
+    is_reference: bool = False
+    """Whether those who read it take its newest content as a whole, and never wait for its time to move."""
+    reference_sources: tuple[str, ...] = ()
+    """Those of the sources that are reference tables."""
     latest: LatestSemantics | None = None
     """Of a table in which each row supersedes the one before it with the same key."""
     comment: str | None = None
@@ -137,6 +143,26 @@ class Table:
     @property
     def is_base(self) -> bool:
         return self.feed is not None
+
+    @property
+    def timed_sources(self) -> tuple[str, ...]:
+        """The sources whose time it goes by."""
+        return tuple(source for source in self.sources if source not in self.reference_sources)
+
+    @property
+    def has_time(self) -> bool:
+        """Whether it moves on in time; a reference table of files, or of other reference tables, only changes."""
+        return not self.is_reference or bool(self.timed_sources)
+
+    @property
+    def has_own_content(self) -> bool:
+        """Of a reference table: whether its content is its own. A view of nothing but others stands for these."""
+        return self.is_base or self.is_latest or self.has_time
+
+    @property
+    def timed_places(self) -> int:
+        """How many places of its query name a source whose time it goes by."""
+        return sum(source not in self.reference_sources for source in named_sources(self.query))
 
     @property
     def is_latest(self) -> bool:

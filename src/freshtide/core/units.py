@@ -47,5 +47,9 @@ class UpdateUnits(Mapping[str, tuple[str, ...]]):
         """The units that a unit's tables are computed from."""
         return self.of_all(source for table in self[unit] for source in self._tables[table].sources)
 
+    def timed_sources(self, unit: str) -> tuple[str, ...]:
+        """Those of them whose time the unit's tables go by."""
+        return self.of_all(source for table in self[unit] for source in self._tables[table].timed_sources)
+
     def is_group(self, unit: str) -> bool:
         return unit not in self._tables

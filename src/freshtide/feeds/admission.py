@@ -130,12 +130,17 @@ def judge(feed: Feed, settled: SettledFile, found: Findings, ledger: Ledger, now
         return None
     known = ledger.by_paths(feed.name, [settled.path]).get(settled.path)
     is_unchanged = known is not None and known.digest == found.sha256 and bool(found.sha256)
-    if known is not None and is_unchanged and not known.waits_for_its_content:
+    if known is not None and is_unchanged and not (known.waits_for_its_content or _is_due_again(feed, known)):
         # Touched, put back as it was, or seen again after a restart: it is what it was.
         return _seen_again(known, settled)
-    if known is not None and not is_unchanged and _stays_as_it_was(known, ledger):
+    if known is not None and not is_unchanged and not feed.is_replaced and _stays_as_it_was(known, ledger):
         return _file(feed, settled, found, ArrivalState.REFUSED, now=now, reason=_changed_in_place(settled))
     return _judge_as_new(feed, settled, found, ledger, now)
+
+
+def _is_due_again(feed: Feed, known: Arrival) -> bool:
+    """Whether a file that was put aside may be in order by now: columns of a seed are those that its file has."""
+    return feed.is_replaced and known.state is ArrivalState.QUARANTINED
 
 
 def _seen_again(known: Arrival, settled: SettledFile) -> Arrival:

@@ -55,7 +55,7 @@ def _misnamed(feed: Feed, columns: Sequence[str]) -> str | None:
     if doubled:
         return f"names columns twice: {_listed(doubled)}"
     if feed.time.expression is not None and feed.on_schema_change is SchemaChange.EVOLVE:
-        computed = [name for name in columns if name.lower() == feed.time.column.lower()]
+        computed = [name for name in columns if name.lower() == feed.time.known_column.lower()]
         if computed:
             return f"has a column '{computed[0]}', and feed '{feed.name}' computes that one ('time')"
     spelt = {name.lower(): name for name in feed.column_names}

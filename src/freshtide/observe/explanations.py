@@ -7,6 +7,7 @@ from typing import Any
 
 from freshtide.catalog import Catalog, UpdateRow
 from freshtide.core.durations import format_duration
+from freshtide.core.feeds import Feed
 from freshtide.core.instants import format_instant
 from freshtide.observe.health import feed_healths
 from freshtide.observe.outlooks import group_story, outlook_of, prospect_story, queue_story, reservation_story
@@ -68,6 +69,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
         sentences += _feed_story(project, catalog, report, now)
     else:
         sentences += _source_story(report, reports, chain)
+        sentences += _reference_story(project, name, reports)
         sentences += _standing_sources(project, name, reports)
     sentences += _awaited_files(project, reports, name)
     sentences += _ailing_feeds(project, catalog, name, now, run_going_on=run_going_on)
@@ -112,7 +114,8 @@ def _how_stale(report: TableReport) -> str:
 def _how_long_pending(report: TableReport, waited: float) -> str:
     """The staleness of an update table."""
     if not waited:
-        return f"Nothing is pending for '{report.name}': it holds the newest row of every key." + _target_story(report)
+        held = "all that there is" if report.residents is None else "the newest row of every key"
+        return f"Nothing is pending for '{report.name}': it holds {held}." + _target_story(report)
     told = f"The oldest pending update of '{report.name}' has waited {format_duration(waited)}."
     return told + _target_story(report)
 
@@ -220,6 +223,29 @@ def _source_story(report: TableReport, reports: dict[str, TableReport], chain: t
     if len(chain) > 2:
         told += f" What holds that back in turn: {' <- '.join(chain[1:])}."
     return [told]
+
+
+def _reference_story(project: Project, name: str, reports: dict[str, TableReport]) -> list[str]:
+    """What the table takes as it is, and what of that is not there yet."""
+    graph = project.graph
+    contents = [source for source in graph[name].sources if graph[source].is_reference]
+    told = []
+    for empty in (source for source in contents if reports[source].freshness is None):
+        feed = graph[empty].feed
+        brings = "" if feed is None or not project.feeds[feed].brings_files else _place_of(project.feeds[feed])
+        told.append(
+            f"It waits for the first load of its reference table '{empty}'{brings}: without it, it would be wrong."
+        )
+    if contents and not told:
+        listed = ", ".join(f"'{source}'" for source in contents)
+        told.append(
+            f"It does not wait for {listed}: it is computed with the newest content, and anew when that changes."
+        )
+    return told
+
+
+def _place_of(feed: Feed) -> str:
+    return f", whose files come to {feed.folder.path}"
 
 
 def _standing_sources(project: Project, name: str, reports: dict[str, TableReport]) -> list[str]:

@@ -48,7 +48,8 @@ class LastHour:
 
     until: float
     tables: Mapping[str, Stretch] = field(default_factory=dict)
-    """Those that had data in it, and whose past staleness is known: of update tables nobody writes it down."""
+    """Those that had data in it, and whose past staleness is known: of update tables and of what has no time nobody
+    writes it down."""
     objective: Objective | None = None
     """The mean over the time since the first of them had data; None if none had."""
 
@@ -86,7 +87,7 @@ def last_hour(catalog: Catalog, tables: Sequence[Table], rows: Mapping[str, Tabl
     found: dict[str, Stretch] = {}
     for table in tables:
         row = rows.get(table.name)
-        if table.kind is Kind.LATEST or row is None:
+        if table.kind is Kind.LATEST or not table.has_time or row is None:
             continue
         own = ends.get(table.name, ())
         stretch = stretch_of(

@@ -56,10 +56,13 @@ class TableReport:
     mean_seconds: float | None
     waits_for: str | None = None
     """For a base table: the file that it waits for, which is away."""
+    is_reference: bool = False
+    """Whether views take its newest content, and do not wait for it."""
     silent_since: float | None = None
     """For a base table whose feed is in an outage: since when no file has come."""
     update_staleness: float | None = None
-    """Of an update table: how long its oldest pending update has waited, 0 with nothing pending (Moga et al. 2009).
+    """Of an update table, and of a reference table that has no time: how long its oldest pending update has waited, 0
+    with nothing pending (Moga et al. 2009).
 
     It is not `staleness`, the age of the newest row (Golab et al. 2011): that grows while nothing comes, too."""
     residents: int | None = None
@@ -222,7 +225,7 @@ def warehouse_status(
                 priority=table.priority,
                 update_group=table.update_group,
                 freshness=fresh,
-                staleness=None if fresh is None else max(0.0, now - fresh),
+                staleness=None if fresh is None or not table.has_time else max(0.0, now - fresh),
                 target_lag=table.target_lag,
                 pending=pending.get(name, 0) if table.is_base else int(is_behind(table, fresh, safe, cuts)),
                 running_on=_track(running.get(name)),
@@ -235,8 +238,10 @@ def warehouse_status(
                 failures=row.failures if row else 0,
                 mean_seconds=row.mean_seconds if row else None,
                 waits_for=awaited.get(name),
+                is_reference=table.is_reference,
                 silent_since=outages[table.feed].silent_since if table.feed in outages else None,
                 **_stream_standing(table, streams.get(name), catalog, now),
+                **_content_standing(table, fresh, catalog, now),
             )
         )
     return WarehouseStatus(
@@ -272,11 +277,21 @@ def _stream_standing(table: Table, stream: LatestStreamRow | None, catalog: Cata
     }
 
 
+def _content_standing(table: Table, fresh: float | None, catalog: Catalog, now: float) -> dict[str, Any]:
+    """How a reference table without time stands: it is as good as new while nothing waits for it."""
+    if table.has_time or table.kind is Kind.LATEST:
+        return {}
+    since = pending_since(table.name, None, catalog) if table.is_base else None
+    if since is None:
+        return {"update_staleness": None if fresh is None else 0.0}
+    return {"update_staleness": max(0.0, now - since)}
+
+
 def limiting_source(graph: TableGraph, table: str, safe: dict[str, float | None]) -> str | None:
     """The direct source that a derived table cannot get ahead of; the one without data where there is one."""
-    sources = graph[table].sources
+    empty = [name for name in graph[table].reference_sources if safe.get(name) is None]
     return min(
-        sources,
+        empty or graph[table].timed_sources,
         key=lambda name: (safe.get(name) is not None, safe.get(name) or 0.0, name),
         default=None,
     )
@@ -284,9 +299,22 @@ def limiting_source(graph: TableGraph, table: str, safe: dict[str, float | None]
 
 def is_behind(table: Table, fresh: float | None, safe: Mapping[str, float | None], cuts: Cuts) -> bool:
     """Whether the sources of a view have moved on so far that an update would get it further."""
-    edge = trailing_edge(safe.get(source) for source in table.sources)
+    edge = edge_of(table, safe)
     goal = None if edge is None else cuts.reach(table.name, micros(edge))
     return goal is not None and (fresh is None or goal > micros(fresh))
+
+
+def edge_of(table: Table, safe: Mapping[str, float | None]) -> float | None:
+    """Up to where its sources let a view go; None while one of them has no data.
+
+    One of nothing but reference tables goes with whatever changes.
+    """
+    contents = [safe.get(source) for source in table.reference_sources]
+    if any(content is None for content in contents):
+        return None
+    if table.timed_sources:
+        return trailing_edge(safe.get(source) for source in table.timed_sources)
+    return max((content for content in contents if content is not None), default=None)
 
 
 def _track(update: UpdateRow | None) -> int | None:

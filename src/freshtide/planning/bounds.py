@@ -58,6 +58,7 @@ class Demand:
     bucket: float = 0.0
     """A view that emits closed buckets: the width of one."""
     update_stream: bool = False
+    is_reference: bool = False
     """Whether its staleness is how long updates wait for it, and not how old its rows are."""
     computes_whole: bool = False
     """Whether each update computes all of it, and is never cut."""
@@ -214,7 +215,8 @@ def unknown(demands: Sequence[Demand]) -> dict[str, str]:
         if (why := next((found[source] for source in demand.sources if source in found), None)) is not None:
             found[demand.unit] = why
         elif demand.update_stream:
-            found[demand.unit] = f"'{demand.unit}' is an update table: how long updates wait for it has no bound"
+            kind = "a reference table" if demand.is_reference else "an update table"
+            found[demand.unit] = f"'{demand.unit}' is {kind}: how long updates wait for it has no bound"
         elif demand.period is None:
             found[demand.unit] = f"the feed of '{demand.unit}' declares no period"
         elif demand.timestamp_jitter is None:

@@ -51,7 +51,7 @@ def demands_of(project: Project, catalog: Catalog) -> Demands:
     units: list[Demand] = []
     out: set[str] = set()
     for scheduled in beginning_of(project, catalog).tables:
-        if scheduled.paused or scheduled.failed or not out.isdisjoint(scheduled.sources):
+        if scheduled.paused or scheduled.failed or not out.isdisjoint(graph.units.timed_sources(scheduled.name)):
             out.add(scheduled.name)
             continue
         members = [graph[name] for name in graph.units[scheduled.name]]
@@ -73,7 +73,7 @@ def _demand(
         unit=scheduled.name,
         target_lags={table.name: table.target_lag for table in members},
         priority=scheduled.priority,
-        sources=scheduled.sources,
+        sources=project.graph.units.timed_sources(scheduled.name),
         period=max((table.period for table in members if table.period is not None), default=None),
         cost=scheduled.cost,
         known_by=known_by,
@@ -84,6 +84,7 @@ def _demand(
         bucket=max(table.shortest_bucket for table in members),
         update_stream=scheduled.update_stream,
         computes_whole=scheduled.computes_whole,
+        is_reference=scheduled.reference,
         coarseness=max(_coarseness(project.graph, table) for table in members),
     )
 

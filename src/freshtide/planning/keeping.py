@@ -138,7 +138,7 @@ class _Run:
             newest = self._catalog.arrivals.latest_timestamp(table.feed, arrived_by=at)
             return newest is None or freshness >= newest
         edges = []
-        for source in table.sources:
+        for source in table.timed_sources:
             drawn = self.curve(self._project.graph[source])
             if drawn is None or drawn.begun is None or drawn.begun > at or source not in self._demands:
                 return False

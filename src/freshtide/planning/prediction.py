@@ -167,14 +167,14 @@ def warehouse_model(project: Project, catalog: Catalog, *, now: float | None = N
     known = executions(catalog)
     begun = {} if now is None else starts(project, catalog, patterns, now)
     left_out: set[str] = set()
-    streams = tuple(name for name in project.graph if project.graph.is_update_stream(name))
+    streams = tuple(name for name in project.graph if project.graph.is_stale_by_waiting(name))
     tables: dict[str, TableModel] = {}
     for table in project.graph.values():
         row = rows.get(table.name)
         if table.name in streams:
             continue
         is_idle = row is not None and row.status != "active"
-        if now is None and (is_idle or left_out.intersection(table.sources)):
+        if now is None and (is_idle or left_out.intersection(table.timed_sources)):
             left_out.add(table.name)
             continue
         cost, share = _cost_of(table.name, project, catalog, row)
@@ -183,7 +183,7 @@ def warehouse_model(project: Project, catalog: Catalog, *, now: float | None = N
         feed = project.feeds[table.feed] if table.feed is not None else None
         tables[table.name] = TableModel(
             name=table.name,
-            sources=table.sources,
+            sources=table.timed_sources,
             priority=table.priority,
             target_lag=table.target_lag,
             period=table.period,

@@ -23,7 +23,7 @@ from freshtide.project.tables.groups import group_problems
 from freshtide.project.tables.latest import latest_table, latest_view
 from freshtide.project.tables.outputs import BuiltTable, TableError
 from freshtide.project.tables.sources import ResolvedTable, resolve_sources
-from freshtide.project.tables.targets import hopeless_targets, short_targets
+from freshtide.project.tables.targets import hopeless_targets, short_targets, slow_joins
 from freshtide.sql import TableKind
 
 
@@ -115,6 +115,7 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
                 origin=feed.origin,
                 way_out=f"Write CREATE STREAMING TABLE name {_needed(feed)}AS SELECT * FROM STREAM {feed.name}.",
             )
+    yield from _untimed(declarations, tables)
     for table in tables.values():
         asked = declarations.tables[table.name.lower()].properties.maintain
         if table.maintain is Maintenance.FULL and asked is None:
@@ -124,6 +125,25 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
                 way_out="Try maintain = 'incremental', or say so with maintain = 'full' if that is meant.",
             )
     yield from short_targets(tables, declarations.feeds)
+    yield from slow_joins(tables)
+
+
+def _untimed(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[Problem]:
+    """Tables that are reference tables because of what a feed does not say, and may have been meant to go by time."""
+    for table in tables.values():
+        feed = None if table.feed is None else declarations.feeds[table.feed.lower()]
+        is_said = declarations.tables[table.name.lower()].properties.reference is not None
+        if feed is None or feed.time.column is not None or feed.is_replaced or is_said:
+            continue
+        time = next((column.name for column in feed.schema if column.type.startswith(("timestamp", "date"))), None)
+        if time is not None:
+            yield Problem(
+                message=f"'{table.name}' is a reference table, since the feed '{feed.name}' names no 'time_column': "
+                "views take it as it is, and do not wait for it.",
+                origin=feed.origin,
+                way_out=f"If it goes by '{time}', declare `time_column: {time}`. If not, declare 'reference' = 'true' "
+                f"on '{table.name}'.",
+            )
 
 
 def _content(feed: Feed) -> str:

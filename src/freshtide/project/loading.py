@@ -13,6 +13,7 @@ from freshtide.project.notation.names import relative_name
 from freshtide.project.notation.validation import Place
 from freshtide.project.notation.variables import filled_in
 from freshtide.project.notation.yamlfile import YamlFile, read_yaml
+from freshtide.project.seeds import declare_seeds, seed_files
 from freshtide.project.settings.settings import Settings, read_settings
 from freshtide.project.tables.pythonfile import declare_python
 from freshtide.project.tables.sqlfile import declare_sql
@@ -48,6 +49,7 @@ def load_project(root: Path, *, files: Path | None = None) -> Project:
             declare_python(path, folder, declarations)
         else:
             _declare_sql(path, folder, declarations)
+    declare_seeds(folder, root, declarations)
     flows = FlowFolder(folder, declarations)
     for path in _files(folder / FLOWS, ".yml", ".yaml", ".py"):
         if path.suffix == ".py":
@@ -60,6 +62,7 @@ def load_project(root: Path, *, files: Path | None = None) -> Project:
 def project_files(root: Path) -> list[Path]:
     """The files that a project is read from, and those beside them that they may import."""
     below = [path for folder in ("feeds", "tables", FLOWS) for path in _files(root / folder, *_READ)]
+    below += seed_files(root)
     return [path for path in sorted(root.glob("*")) if path.suffix in _READ and path.is_file()] + below
 
 

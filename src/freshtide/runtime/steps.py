@@ -17,7 +17,7 @@ from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.pieces import FILES_AT_ONCE
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
 from freshtide.core.tables import Kind, Table
-from freshtide.runs import loaded_files, look_at, require_files, to_rebuild_from
+from freshtide.runs import MissingFilesError, loaded_files, look_at, require_files, to_rebuild_from
 from freshtide.runtime.execution import Computer, pool_of
 from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.pieces import aim_of
@@ -93,6 +93,8 @@ class Steps:
 
     def _load(self, table: Table, progress: Progress) -> Load | None:
         command = progress.command
+        if self._feed_of(table).is_replaced:
+            return self._replace(table, progress)
         if command.rebuild and progress.in_parts and table.flow is None:
             return self._load_anew(table, progress)
         plan = self._plan(table, progress)
@@ -105,11 +107,45 @@ class Steps:
             self._suspects.takes(table.name, files)
         return Load(table=table, plan=plan, extra=self._columns(table, files, command), rebuild=command.rebuild)
 
+    def _replace(self, table: Table, progress: Progress) -> Load | None:
+        """The newest file takes the place of what the table holds; files before it are done with, and not read.
+
+        A file whose own content has changed since it was loaded counts anew, so all that were loaded are gone through.
+        """
+        command, feed = progress.command, self._feed_of(table)
+        anew = command.rebuild or table.name in self._catalog.arrivals.outdated_tables()
+        snapshot = self._store.table(table.name).snapshot
+        reached = None if snapshot is None or snapshot.record is None else snapshot.record.freshness
+        while True:
+            pending = look_at(self._store.disk, self._catalog.arrivals.pending(table.name), self._catalog)
+            if pending is not None:
+                break
+        self._absences.note(table.name, pending)
+        files = [*loaded_files(table, self._catalog), *pending] if anew else pending
+        plan = plan_load(feed, files, upto=None, freshness=None if anew else reached, safe=None)
+        if not plan.arrivals:
+            return None
+        if reached is not None:
+            furthest = max(reached, plan.freshness or reached)
+            plan = replace(plan, freshness=furthest, safe=furthest)
+        newest = [item.arrival for item in plan.items]
+        if anew:
+            try:
+                require_files(self._store.disk, table, newest, thoroughly=True)
+            except MissingFilesError:
+                if command.rebuild:
+                    raise
+                # It is changing again: what it becomes is found and announced in its turn.
+                return None
+        else:
+            self._suspects.takes(table.name, newest)
+        return Load(table=table, plan=plan, extra=self._columns(table, newest, command), rebuild=anew)
+
     def _load_anew(self, table: Table, progress: Progress) -> Load | None:
         """The next part of a rebuild: each file is judged as in the plan of the whole, and the last part lands all."""
         feed = self._feed_of(table)
         snapshot = self._store.table(table.name).snapshot
-        plan = _plan_rebuild(feed, loaded_files(table, self._catalog), snapshot.record if snapshot else None)
+        plan = _plan_rebuild(table, feed, loaded_files(table, self._catalog), snapshot.record if snapshot else None)
         if not plan.arrivals:
             return None
         while True:
@@ -131,7 +167,7 @@ class Steps:
         snapshot = self._store.table(table.name).snapshot
         record = snapshot.record if snapshot else None
         if command.rebuild:
-            return _plan_rebuild(feed, to_rebuild_from(self._store.disk, table, self._catalog), record)
+            return _plan_rebuild(table, feed, to_rebuild_from(self._store.disk, table, self._catalog), record)
         most = self._suspects.most(table.name, FILES_AT_ONCE)
         files = self._intact(table, command.upto, most)
         waiting = due(in_order(files), command.upto)
@@ -143,6 +179,7 @@ class Steps:
             safe=record.safe if record else None,
             most=min(most, self._pieces.fitting(table.name, waiting, aim=progress.aim)),
             held_up=self._catalog.arrivals.held_up(table.name, waiting),
+            is_reference=table.is_reference,
         )
         # Of what is due no more than that was asked for.
         return replace(plan, is_cut=plan.is_cut or len(plan.items) >= most)
@@ -207,12 +244,12 @@ class Steps:
         return self._feeds[table.feed]
 
 
-def _plan_rebuild(feed: Feed, files: list[Arrival], record: UpdateRecord | None) -> LoadPlan:
+def _plan_rebuild(table: Table, feed: Feed, files: list[Arrival], record: UpdateRecord | None) -> LoadPlan:
     """Load everything once more, in the order of time.
 
     Rows that had come too late may now be in time; what was promised to dependents stays promised.
     """
-    plan = plan_load(feed, files, upto=None, freshness=None, safe=None)
+    plan = plan_load(feed, files, upto=None, freshness=None, safe=None, is_reference=table.is_reference)
     if record is None or record.safe is None:
         return plan
     return replace(plan, safe=max(record.safe, plan.safe or record.safe))

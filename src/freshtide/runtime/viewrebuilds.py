@@ -31,6 +31,11 @@ class _Written(WrittenPart):
     upto: int
     """Where it ends, in microseconds."""
 
+    @property
+    def contents(self) -> Mapping[str, int]:
+        """The content of reference tables that it was computed with."""
+        return self.prepared.own[1].record.contents
+
     def is_outdated(self, is_revised: IsRevised) -> bool:
         return is_revised(self.prepared.own[1].record.sources, self.upto)
 
@@ -86,7 +91,8 @@ class ViewPart:
         So what was written before must follow from these as well. That is asked when they have been pinned: what a
         source revises from then on is for the next update. What is handed out is forgotten before it lands.
         """
-        if any(part.is_outdated(self.is_revised) for part in self.underway.written):
+        contents = prepared.own[1].record.contents
+        if any(part.is_outdated(self.is_revised) or part.contents != contents for part in self.underway.written):
             WrittenPart(prepared=prepared).discard()
             raise OutdatedPartsError("Sources have been revised while a view was computed anew in parts.")
         parts = [part.prepared for part in self.underway.handed_out()]

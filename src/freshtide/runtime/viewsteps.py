@@ -92,7 +92,8 @@ class ViewSteps:
 
     def _weights(self, table: Table) -> SourceWeights:
         return SourceWeights(
-            self._store.table(source, time_column=self._graph[source].time_column).snapshot for source in table.sources
+            self._store.table(source, time_column=self._graph[source].time_column).snapshot
+            for source in table.timed_sources
         )
 
     def _is_revised(self, table: Table, seen: Mapping[str, int], upto: int) -> bool:

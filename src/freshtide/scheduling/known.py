@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from freshtide.core.pieces import LONGEST_PIECE
+from freshtide.core.staleness import trailing_edge
 from freshtide.scheduling.allocations.partition import Lane
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.conditions import NOT_RUNNING, Condition, TableStatus
@@ -45,6 +46,10 @@ class KnownTable:
     candidate: Candidate
     """The update that could start next. It means something while it waits."""
     sources: list[KnownTable] = field(default_factory=list)
+    timed_sources: list[KnownTable] = field(default_factory=list)
+    """Those that it goes by."""
+    references: list[KnownTable] = field(default_factory=list)
+    """Those that it takes as they are."""
     dependents: list[KnownTable] = field(default_factory=list)
     plain: bool = False
     """Whether nothing has ever happened to it but that data arrived and was loaded, and nothing hangs on that.
@@ -56,6 +61,22 @@ class KnownTable:
     lane: Lane = field(init=False)
     queue: ReadyQueue = field(init=False)
     """That of its lane. Both are the dispatcher's to say."""
+
+    @property
+    def edge(self) -> float | None:
+        """Up to where the sources let a view go; None while one of them has no data at all.
+
+        A view of nothing but reference tables goes with whatever changes.
+        """
+        newest: float | None = None
+        for source in self.references:
+            changed = source.condition.freshness
+            if changed is None:
+                return None
+            newest = changed if newest is None else max(newest, changed)
+        if self.timed_sources:
+            return trailing_edge([source.condition.safe for source in self.timed_sources])
+        return newest
 
     @property
     def is_behind(self) -> bool:

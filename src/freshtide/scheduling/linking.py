@@ -28,6 +28,8 @@ def linked_tables(
     }
     for table in known.values():
         table.sources = [known[source] for source in dict.fromkeys(table.spec.sources)]
+        table.timed_sources = [source for source in table.sources if not source.spec.reference]
+        table.references = [source for source in table.sources if source.spec.reference]
         for source in table.sources:
             source.dependents.append(table)
     for table in known.values():

@@ -37,6 +37,8 @@ class ScheduledTable:
     """Whether it is fed by an update stream: its staleness is then how long its oldest pending update has waited."""
     computes_whole: bool = False
     """Whether each update computes all of it: it is never cut, as an update takes as long wherever it is."""
+    reference: bool = False
+    """Whether dependents take its newest content, and do not wait for its time."""
     revised_sources: bool = False
     """Whether sources were revised after the table's last update."""
     phase: float = 0.0

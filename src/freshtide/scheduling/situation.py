@@ -19,7 +19,6 @@ from freshtide.core.events import (
     UpdateFailed,
     UpdateFinished,
 )
-from freshtide.core.staleness import trailing_edge
 from freshtide.scheduling.adaptive import Adaptation
 from freshtide.scheduling.aging import Aging
 from freshtide.scheduling.conditions import NOT_RUNNING, RetryPolicy, TableStatus
@@ -174,7 +173,7 @@ class Situation:
         return table.propose(now) if self.adaptation is None else self.adaptation.propose(table, now)
 
     def _see_edge(self, table: KnownTable, now: float) -> None:
-        edge = trailing_edge([source.condition.safe for source in table.sources])
+        edge = table.edge
         if edge is not None and self._reach is not None:
             edge = self._reach(table.name, edge)
         stamps = table.pending.stamps
@@ -215,8 +214,9 @@ class Situation:
         # Something may be wanted that did not arrive: a rebuild, or to follow a source.
         self.touched.append(table)
         for dependent in table.dependents:
-            if event.revised or streams:
+            if event.revised or (streams and not table.spec.reference):
                 # What was computed from the old rows is as wrong as they were; an update stream always replaces some.
+                # What is read as a whole says itself whether it has changed.
                 dependent.pending.want_revision(now)
             self.touched.append(dependent)
         if self.adaptation is not None:

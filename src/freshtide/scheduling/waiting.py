@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from freshtide.core.durations import format_duration
 from freshtide.core.instants import format_instant
-from freshtide.core.staleness import trailing_edge
 from freshtide.scheduling.adaptive import ReservationView
 from freshtide.scheduling.allocations import Lane, tracks_of
 from freshtide.scheduling.conditions import NOT_RUNNING, TableStatus
@@ -73,8 +72,17 @@ def _nothing_to_do(table: KnownTable) -> str:
         return "no update is pending"
     if not table.sources:
         return "no data has arrived since its last update"
-    oldest = min(table.sources, key=lambda source: _reached(source.condition.safe))
-    edge = trailing_edge(source.condition.safe for source in table.sources)
+    return _sources_hold_back(table)
+
+
+def _sources_hold_back(table: KnownTable) -> str:
+    empty = [source for source in table.references if source.condition.freshness is None]
+    if empty:
+        return f"reference table not loaded: '{empty[0].name}' has no data yet"
+    if not table.timed_sources:
+        return "none of its reference tables has changed"
+    oldest = min(table.timed_sources, key=lambda source: _reached(source.condition.safe))
+    edge = table.edge
     if edge is None:
         return f"source not fresh: '{oldest.name}' has no data yet"
     if table.condition.freshness is None or edge > table.condition.freshness:

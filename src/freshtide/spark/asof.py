@@ -6,9 +6,14 @@ ones are computed from its own sources as of the cut, and so on down to base tab
 
 Where rows supersede each other, in the table or below it, there is no earlier state to be told: such a table is read as
 it is, and its commits name the updates of its sources that they are computed from.
+
+Reference tables have no state as of a cut either. Each is pinned at one content, which all of an update takes: what a
+view below holds with another content does not count, and is computed from its sources.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -23,7 +28,7 @@ from freshtide.spark.reading import empty_frame, read_between, read_files, stamp
 from freshtide.spark.rejects import REJECTS
 from freshtide.spark.scans import SharedScans
 from freshtide.spark.schemas import TableSchemas
-from freshtide.storage import Snapshot, Store
+from freshtide.storage import Snapshot, Store, UpdateRecord
 
 
 class PastGoneError(FreshtideError):
@@ -56,6 +61,27 @@ class TableStates:
         if name not in self._pinned:
             self._pinned[name] = self._store.table(name, time_column=self._graph[name].time_column).snapshot
         return self._pinned[name]
+
+    def settle(self, name: str) -> Mapping[str, int]:
+        """Pin the reference tables whose content a view is computed with; the number of the update of each.
+
+        Those that it reads itself are taken as they are now. Others are taken as the views have them that it reads them
+        through, if these agree: then what these hold can be read.
+        """
+        contents = self._graph.contents_of(name)
+        own = self._graph[name].sources
+        for content in contents:
+            if content not in own and content not in self._pinned:
+                found = self._as_read_below(name, content)
+                if found is not None:
+                    self._pinned[content] = found
+        return self._numbers(contents)
+
+    def hold_to(self, record: UpdateRecord) -> None:
+        """Pin the reference tables at the content that a commit names."""
+        for name, number in record.contents.items():
+            if name in self._graph:
+                self._pinned[name] = self._after(name, number)
 
     def revised_since(self, name: str, number: int) -> int | None:
         """From which time stamp on rows of a table have been revised by updates after a number."""
@@ -91,52 +117,111 @@ class TableStates:
     def as_of(self, name: str, cut: int, *, since: int | None = None) -> DataFrame:
         """The rows, stamped from `since` on, that the table has as of the cut."""
         table = self._graph[name]
+        if table.is_reference:
+            return self._content(table)
         snapshot = self.pin(name)
         if self._graph.is_update_stream(name):
             return self._read(table, snapshot, since, None)
+        if not self._counts(table, snapshot):
+            return self.computed(table, cut, since=since)
         if self._cuts.appends_only(name):
             return self._read(table, snapshot, since, self._cuts.closed_before(name, cut))
+        return self._as_stored_or_computed(table, snapshot, cut, since)
+
+    def _as_stored_or_computed(self, table: Table, snapshot: Snapshot | None, cut: int, since: int | None) -> DataFrame:
+        """A view whose rows change: read where it is stored at just that freshness."""
         if snapshot is not None and snapshot.freshness == cut:
             return self._read(table, snapshot, since, None)
-        exact = self.version_of(name, cut)
-        if exact is not None:
+        exact = self.version_of(table.name, cut)
+        if exact is not None and self._counts(table, exact):
             return self._read(table, exact, since, None)
         return self._partly_computed(table, snapshot, cut, since)
 
     def between(self, name: str, after: int, cut: int) -> DataFrame:
         """The rows that an append-only table gains from one cut to another."""
-        closed_then = self._cuts.closed_before(name, after)
-        return self._read(self._graph[name], self.pin(name), closed_then, self._cuts.closed_before(name, cut))
+        table, closed_then = self._graph[name], self._cuts.closed_before(name, after)
+        if not self._counts(table, self.pin(name)):
+            return self.computed(table, cut, since=closed_then)
+        return self._read(table, self.pin(name), closed_then, self._cuts.closed_before(name, cut))
 
     def gains(self, name: str, after: int, cut: int) -> bool:
         """Whether an append-only table may have rows between the cuts, by the bounds of its files."""
         snapshot = self.pin(name)
+        if not self._counts(self._graph[name], snapshot):
+            return True
         closed_then, closed = self._cuts.closed_before(name, after), self._cuts.closed_before(name, cut)
         return snapshot is not None and bool(snapshot.between(closed_then, closed))
 
-    def expanded(self, name: str, cut: int) -> DataFrame:
-        """The table as of the cut, computed from base tables alone."""
-        table = self._graph[name]
-        if self._graph.is_update_stream(name):
-            return self._recomputed(table, self.pin(name))
-        if table.is_base:
-            return self.as_of(name, cut)
-        frame = evaluate_by_source(self.session, table.query, lambda source: self.expanded(source, cut))
-        return self._emitted(table, frame, cut)
+    def recomputed(self, name: str) -> DataFrame:
+        """What the table should hold by its last commit, computed from base tables alone."""
+        return self._recomputed(self._graph[name], self.pin(name))
 
     def _recomputed(self, table: Table, snapshot: Snapshot | None) -> DataFrame:
         """A version of a table, computed from base tables as they were when it was: its commit names their versions."""
         if table.is_base or snapshot is None or snapshot.record is None:
             return self._read(table, snapshot, None, None)
         record = snapshot.record
+        cut = record.freshness or 0
+        then = TableStates(self.session, self._graph, self._store, self._schemas)
+        then.hold_to(record)
 
         def source_of(name: str) -> DataFrame:
-            if not self._graph.is_update_stream(name):
-                return self.expanded(name, record.freshness or 0)
-            return self._recomputed(self._graph[name], self._after(name, record.sources.get(name)))
+            source = self._graph[name]
+            if source.is_reference or not self._graph.is_update_stream(name):
+                return then._expanded(source, cut)
+            return then._recomputed(source, then._after(name, record.sources.get(name)))
 
         frame = evaluate_by_source(self.session, table.query, source_of)
-        return frame if not table.is_latest else youngest_rows(frame, table, self._graph)
+        self.bytes_read += then.bytes_read
+        if table.is_latest:
+            return youngest_rows(frame, table, self._graph)
+        return frame if self._graph.is_update_stream(table.name) else self._emitted(table, frame, cut)
+
+    def _expanded(self, table: Table, cut: int) -> DataFrame:
+        """A table as of the cut, or a reference table as it is pinned, computed from base tables alone."""
+        if table.is_reference and table.has_own_content:
+            return self._recomputed(table, self.pin(table.name))
+        if table.is_base:
+            return self.as_of(table.name, cut)
+        frame = evaluate_by_source(self.session, table.query, lambda source: self._expanded(self._graph[source], cut))
+        return self._emitted(table, frame, cut)
+
+    def _content(self, table: Table) -> DataFrame:
+        """What a reference table holds, as it is pinned; a view of others what it gives over these as they are."""
+        snapshot = self.pin(table.name)
+        if table.has_own_content or self._counts(table, snapshot):
+            return self._read(table, snapshot, None, None)
+        return evaluate_by_source(self.session, table.query, lambda source: self._content(self._graph[source]))
+
+    def _counts(self, table: Table, snapshot: Snapshot | None) -> bool:
+        """Whether what is stored of a table was computed with the content of reference tables that is pinned."""
+        record = None if snapshot is None else snapshot.record
+        return record is None or self.has_contents(table.name, record)
+
+    def has_contents(self, name: str, record: UpdateRecord) -> bool:
+        """Whether an update of a view was computed with the content of reference tables that is pinned."""
+        contents = self._graph.contents_of(name)
+        return all(self._is_content(content, record.contents.get(content)) for content in contents)
+
+    def _is_content(self, name: str, number: int | None) -> bool:
+        """Whether a reference table held after an update what it holds as it is pinned."""
+        pinned = self.pin(name)
+        if pinned is None or number is None or number == pinned.number:
+            return number == (None if pinned is None else pinned.number)
+        return number < pinned.number and self.revised_since(name, number) is None
+
+    def _numbers(self, contents: Iterable[str]) -> dict[str, int]:
+        pinned = {name: self.pin(name) for name in contents}
+        return {name: snapshot.number for name, snapshot in pinned.items() if snapshot is not None}
+
+    def _as_read_below(self, view: str, content: str) -> Snapshot | None:
+        """A reference table as the sources of a view have it; None where they differ, or that is not kept any more."""
+        readers = [source for source in self._graph[view].sources if content in self._graph.contents_of(source)]
+        records = [None if (found := self.pin(name)) is None else found.record for name in readers]
+        numbers = {None if record is None else record.contents.get(content) for record in records}
+        number = numbers.pop() if len(numbers) == 1 else None
+        time_column = self._graph[content].time_column
+        return None if number is None else self._store.table(content, time_column=time_column).after(number)
 
     def _after(self, name: str, number: int | None) -> Snapshot | None:
         """A table after one of its updates; without a number, before the first."""

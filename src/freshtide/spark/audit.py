@@ -46,12 +46,12 @@ class Audit:
         self._states = states
 
     def check(self, name: str) -> AuditResult:
-        """Expand the view down to base tables, recompute it as of its freshness and compare, row by row."""
+        """Expand the view down to base tables, recompute it as its last commit says and compare, row by row."""
         snapshot = self._states.pin(name)
         if snapshot is None or snapshot.freshness is None:
             return AuditResult(table=name, freshness=None, rows=0)
         stored = self._states.newest(name)
-        expected = self._states.expanded(name, snapshot.freshness).select(*(quoted(c) for c in stored.columns))
+        expected = self._states.recomputed(name).select(*(quoted(c) for c in stored.columns))
         differences = _differences(_comparable(expected), _comparable(stored))
         large = self._states.bytes_read > _LARGE
         with compiled_plans(self._states.session) if large else nullcontext():

@@ -36,7 +36,7 @@ def with_computed_time(frame: DataFrame, feed: Feed) -> DataFrame:
     what occurs twice in an expression beforehand, out of its reach; into a lambda it does not look.
     """
     caught = f"try_add(CAST({_text(feed)} AS TIMESTAMP), INTERVAL '0' SECOND)"
-    time = f"element_at(transform(array(0), _freshtide_once -> {caught}), 1) AS {quoted(feed.time.column)}"
+    time = f"element_at(transform(array(0), _freshtide_once -> {caught}), 1) AS {quoted(feed.time.known_column)}"
     with _in_zone(frame.sparkSession, feed):
         return frame.selectExpr("*", time)
 

@@ -133,7 +133,7 @@ class SparkComputer:
                 continue
             maintainer = self._maintainer(table, self.states(pool))
             start = maintainer.reads_from(definition=self._definitions[table.name], rebuild=rebuild)
-            for source in table.sources:
+            for source in table.timed_sources:
                 known = since.get(source, start)
                 since[source] = None if start is None or known is None else min(start, known)
         scans = SharedScans(since)

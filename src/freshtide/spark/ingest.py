@@ -166,7 +166,8 @@ class FeedReader:
             is_as_read = values == as_read and not layout.has_more
             parts.append(Narrowed(frame=raw) if is_as_read else Narrowed(frame=raw, values=tuple(values)))
         limited, parsed = _by_file(self.session, self._together(parts), limits)
-        time = f"unix_micros({quoted(self.feed.time.column)})"
+        time_column = self.feed.time.column
+        time = "CAST(NULL AS BIGINT)" if time_column is None else f"unix_micros({quoted(time_column)})"
         late, beyond = (
             f"coalesce({time} {relation} {limited[name]}, false)" if name in limited else _NEVER
             for name, relation in ((_LATE_UPTO, "<="), (_LATEST, ">"))

@@ -286,8 +286,9 @@ class BaseTableLoader:
 
     def _update(self, plan: LoadPlan, record: UpdateRecord, written: Written, sides: _Sides) -> Prepared:
         rebuild = record.kind is UpdateKind.REBUILD
-        revised_from = BEGINNING if rebuild else _reaching_back(written, self._main.snapshot)
-        record = replace(record, counts=sides.counts, revised_from=revised_from)
+        revised_from = BEGINNING if rebuild else self._revised_from(plan, written)
+        counts = self._with_replaced(sides.counts, plan, rebuild=rebuild)
+        record = replace(record, counts=counts, revised_from=revised_from)
         aside = replace(record, counts=Counts(), arrivals=(), targets={})
         beside = []
         for table, put_aside in ((self._rejects, sides.rejected), (self._late, sides.late)):
@@ -297,8 +298,30 @@ class BaseTableLoader:
                 # What had been put aside is judged anew by a rebuild: the old rows go, even if no new ones come.
                 nothing = Written(files=(), schema=table.snapshot.schema)
                 beside.append((table, self._change(table, aside, nothing)))
-        own = (self._main, self._change(self._main, record, written))
+        change = self._change(self._main, record, written)
+        own = (self._main, replace(change, replace_all=change.replace_all or plan.replaces))
         return Prepared(own=own, beside=tuple(beside), files=plan.arrivals)
+
+    def _revised_from(self, plan: LoadPlan, written: Written) -> int | None:
+        """From where on the load changes what dependents may have used: of a reference table that is all of it."""
+        before = self._main.snapshot
+        if not self._table.is_reference:
+            return _reaching_back(written, before)
+        changes = bool(written.files) or (plan.replaces and before is not None and before.rows > 0)
+        return BEGINNING if before is not None and changes else None
+
+    def _with_replaced(self, counts: Counts, plan: LoadPlan, *, rebuild: bool) -> Counts:
+        """With the rows of files that were not worth reading, and those that left the table for the ones of another."""
+        passed_by = sum(file.rows or 0 for file in plan.superseded)
+        before = self._main.snapshot
+        left = before.rows if plan.replaces and not rebuild and before is not None else 0
+        return replace(
+            counts,
+            read=counts.read + passed_by,
+            superseded=counts.superseded + passed_by,
+            loaded=counts.loaded - left,
+            replaced=counts.replaced + left,
+        )
 
     def _change(self, table: StoredTable, record: UpdateRecord, written: Written) -> Change:
         return Change(

@@ -25,7 +25,8 @@ def content_of(feed: Feed, columns: Sequence[Column], layouts: Sequence[Layout])
     computed = None if feed.time.expression is None else feed.time.column
     values = {column.name: quoted(column.name) for column in columns if column.name != computed}
     if feed.time.format is not None:
-        values[feed.time.column] = f"{TIME_TEXT} AS {quoted(feed.time.column)}"
+        time_column = feed.time.known_column
+        values[time_column] = f"{TIME_TEXT} AS {quoted(time_column)}"
     if any(layout.unnamed for layout in layouts):
         values[UNNAMED] = UNNAMED
     return f"coalesce({CONTENT}, to_json(struct({', '.join(values.values())})))"
@@ -41,15 +42,15 @@ def reason(
     """
     complaints = layout.complaints(columns)
     if feed.time.format is not None:
-        complaints.append(not_a(feed, feed.time.column, "timestamp", sf.col(TIME_TEXT)))
+        complaints.append(not_a(feed, feed.time.known_column, "timestamp", sf.col(TIME_TEXT)))
     if feed.time.expression is not None:
-        nothing = sf.col(quoted(feed.time.column)).isNull()
+        nothing = sf.col(quoted(feed.time.known_column)).isNull()
         complaints.append(sf.when(nothing, sf.lit(f"its time cannot be computed: {feed.time.expression.strip()}")))
     if layout.unnamed:
         unnamed = sf.col(UNNAMED)
         complaints.append(sf.when(unnamed.isNotNull(), told("it has '", unnamed, "' in a column without a name")))
     complaints += [fault.told() for fault in unstorable(feed, columns, partitions)]
-    if feed.time.future_limit is not None:
+    if feed.time.column is not None and feed.time.future_limit is not None:
         words = f"is more than {format_duration(feed.time.future_limit)} after its file came"
         complaints.append(Fault(column=feed.time.column, condition=beyond, words=words).told())
     for column in columns:

@@ -35,6 +35,8 @@ class SourceShape:
     """INSTANT for base tables and row-wise views."""
     columns: tuple[str, ...] | None = None
     """All columns in their order, if known: then `*` has known positions."""
+    is_reference: bool = False
+    """Whether it is the same at all times, as far as the query is concerned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,10 @@ class Joined:
         self._equate_using(join, alias, kind, left)
         self.equate(join.args.get("on"))
         if kind == "inner":
+            return
+        if relation.is_constant and kind in ("left", "semi", "anti"):
+            # Whether a row has a partner hangs on nothing that could still come.
+            self._fill_with_nulls(kind, alias, left, using=set())
             return
         self._refuse_linear(f"a {kind} join is not linear")
         apart = len(self._groups) != 1 or outer_left

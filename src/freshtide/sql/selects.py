@@ -86,10 +86,10 @@ class QueryAnalysis:
         scope = joined.finish()
         scope = replace(scope, grouping_window=_grouping_window(select, scope))
         relation = replace(joined.relation(), columns=tuple(_outputs(select, scope)))
-        if _has_subquery(select):
+        if self._has_subquery(select, ctes):
             reason = "it has a subquery in an expression"
             relation = relation.refused(local=reason, linear=reason)
-        if select.args.get("from_") is None:
+        if select.args.get("from_") is None or relation.is_constant:
             return relation
         relation = _grouped(select, scope, relation)
         relation = _windowed(select, scope, relation)
@@ -129,6 +129,8 @@ class QueryAnalysis:
         source = self.sources.get(table.name.lower())
         if source is None:
             raise UnknownTableError(table.name, known=self.sources)
+        if source.is_reference:
+            return Relation(columns=tuple(Output(name=column) for column in source.columns or ()) or (REST,))
         reference = frozenset({table.this.meta["start"]})
         relation = Relation(columns=(REST,), references=reference, product=reference)
         if source.time_column is None:
@@ -145,6 +147,8 @@ class QueryAnalysis:
         sums = isinstance(node, exp.Union) and not node.args.get("distinct")
         word = type(node).__name__.upper()
         columns = tuple(_side_by_side(left, right))
+        if left.is_constant and right.is_constant:
+            return Relation(columns=columns)
         relation = Relation(
             columns=columns,
             references=left.references | right.references,
@@ -157,6 +161,24 @@ class QueryAnalysis:
         if not any(output.time for output in columns):
             relation = relation.refused(local=f"the sides of {word} have no time column at the same position")
         return relation
+
+    def _has_subquery(self, select: exp.Select, ctes: Ctes) -> bool:
+        """Whether an expression holds a query; those of FROM and WITH are looked at on their own.
+
+        One over reference tables gives the same at all times.
+        """
+        parts: list[object] = [join.args.get("on") for join in select.args.get("joins") or ()]
+        for name, value in select.args.items():
+            if name not in ("from_", "with_", "joins"):
+                parts += value if isinstance(value, list) else [value]
+        queries = [query for part in parts if isinstance(part, exp.Expr) for query in part.find_all(exp.Query)]
+        return not all(self._reads_references(query, ctes) for query in queries)
+
+    def _reads_references(self, query: exp.Query, ctes: Ctes) -> bool:
+        names = [table.name.lower() for table in query.find_all(exp.Table)]
+        sources = [None if name in ctes else self.sources.get(name) for name in names]
+        picks = query.find(exp.Limit, exp.Offset) is not None
+        return bool(sources) and not picks and all(source is not None and source.is_reference for source in sources)
 
 
 def _only(node: exp.Expr, known: frozenset[str]) -> None:
@@ -183,15 +205,6 @@ def _either(first: Carrier | None, second: Carrier | None, left: Relation, right
     # For rows of one side the references of the other play no part.
     exact = first.covers >= left.references and second.covers >= right.references
     return replace(first, grain=grain, covers=first.covers | second.covers if exact else frozenset())
-
-
-def _has_subquery(select: exp.Select) -> bool:
-    """Whether an expression holds a query; those of FROM and WITH are looked at on their own."""
-    parts: list[object] = [join.args.get("on") for join in select.args.get("joins") or ()]
-    for name, value in select.args.items():
-        if name not in ("from_", "with_", "joins"):
-            parts += value if isinstance(value, list) else [value]
-    return any(isinstance(part, exp.Expr) and part.find(exp.Query) is not None for part in parts)
 
 
 def _outputs(select: exp.Select, scope: Scope) -> Iterator[Output]:

@@ -59,7 +59,9 @@ def shape_of(
     except UnknownShapeError as unknown:
         reason = str(unknown)
         relation = Relation(columns=(REST,)).refused(local=reason, linear=reason)
-    tables = list(source_tables(expression, frozenset()))
+    # Reference tables are the same at all times: they place no row, and nothing waits for them.
+    references = {name for name, source in by_name.items() if source.is_reference}
+    tables = [table for table in source_tables(expression, frozenset()) if table.name.lower() not in references]
     read = _Read(
         references=frozenset(table.this.meta["start"] for table in tables),
         grains={name: by_name[name].grain for table in tables if (name := table.name.lower()) in by_name},

@@ -137,6 +137,9 @@ class UpdateRecord:
     sources: Mapping[str, int] = field(default_factory=dict)
     """Derived tables: the number of the last update of each direct source that is in it; a table that a flow writes
     beside the one that it loads: the number of the update of that one."""
+    contents: Mapping[str, int] = field(default_factory=dict)
+    """Derived tables: the number of the update of each reference table, read directly or by views below, after which
+    all of it has taken its content."""
     targets: Mapping[str, int] = field(default_factory=dict)
     """A table that a flow loads: the number that each table which the flow writes beside it has come to with it."""
     states: Mapping[str, int] = field(default_factory=dict)
@@ -170,6 +173,7 @@ class UpdateRecord:
             "gone": self.counts.gone,
             "files": [file.to_metadata() for file in self.arrivals],
             "sources": dict(self.sources),
+            "contents": dict(self.contents),
             "targets": dict(self.targets),
             "states": dict(self.states),
             "from_changes": self.from_changes,
@@ -204,6 +208,7 @@ class UpdateRecord:
             ),
             arrivals=tuple(LoadedArrival.from_metadata(file) for file in data["files"]),
             sources=data["sources"],
+            contents=data.get("contents", {}),
             targets=data.get("targets", {}),
             states=data.get("states", {}),
             from_changes=data.get("from_changes", False),

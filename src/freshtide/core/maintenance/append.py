@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freshtide.core.instants import micros
-from freshtide.core.tables import Table, reference_count
+from freshtide.core.tables import Table
 
 
 class Append:
@@ -20,5 +20,5 @@ class Append:
         return micros(table.lookback) if table.lookback is not None else None
 
     def is_bounded(self, table: Table) -> bool:
-        joins = table.linear and reference_count(table.query) > 1
+        joins = table.linear and table.timed_places > 1
         return not joins or table.lookback is not None

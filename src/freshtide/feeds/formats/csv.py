@@ -57,10 +57,11 @@ class CsvFiles:
                 f"Feed '{feed.name}' is multiline with a delimiter, quote or escape of several characters.",
                 way_out="Use single characters.",
             )
-        if not options.header and feed.time.column not in feed.column_names:
+        time_column = feed.time.column
+        if not options.header and time_column is not None and time_column not in feed.column_names:
             raise OptionError(
                 "header",
-                f"Feed '{feed.name}' does not declare its time column '{feed.time.column}'.",
+                f"Feed '{feed.name}' does not declare its time column '{time_column}'.",
                 way_out="Without a header its place must come from the schema: add it there.",
             )
 

@@ -117,7 +117,7 @@ def _record(line: bytes) -> dict[str, Any]:
 
 
 def _time(feed: Feed, record: dict[str, Any]) -> str | None:
-    value = record.get(feed.time.column)
+    value = record.get(feed.time.known_column)
     if isinstance(value, str):
         return value
     # A bare number is a time only where the feed says how to read its digits.

@@ -149,7 +149,7 @@ def _latest(times: ArrowTimes, file: pq.ParquetFile) -> float | None:
         return max(from_footer, default=None)
     batches = file.iter_batches(batch_size=65_536, columns=[times.feed.time.column])
     values = (batch.column(0) for batch in batches)
-    if _is_in_96_bits(times.feed.time.column, file.metadata):
+    if _is_in_96_bits(times.feed.time.known_column, file.metadata):
         # They are instants, and Arrow gives them without a zone.
         values = (each.cast(pa.timestamp("ns", tz="UTC")) for each in values)
     return largest(map(times.latest, values))

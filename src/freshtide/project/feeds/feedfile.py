@@ -20,6 +20,7 @@ from freshtide.core.feeds import (
     DeclaredRhythm,
     Duplicates,
     Feed,
+    FeedContent,
     FolderSource,
     Format,
     RowTime,
@@ -70,7 +71,8 @@ def read_feed(values: object, place: Place, *, default_name: str | None = None) 
     if misnamed := name_fault(name):
         problems.append(_at(place, "name", *misnamed))
     time, time_problems = read_time(_time(written), columns, place)
-    problems += time_problems + _misplaced_options(written, place) + _rhythm_problems(written, place)
+    problems += time_problems + _reference_problems(written, place)
+    problems += _misplaced_options(written, place) + _rhythm_problems(written, place)
     if problems:
         return None, problems
     feed = _feed(written, name, columns, time, place)
@@ -91,7 +93,8 @@ def _unsatisfiable(feed: Feed, place: Place) -> Problem | None:
 
 
 def _feed(written: _WrittenFile, name: str, columns: tuple[Column, ...], time: RowTime, place: Place) -> Feed:
-    timestamp_from, name_pattern = written.timestamp
+    is_replaced = written.content is FeedContent.NEWEST
+    timestamp_from, name_pattern = written.timestamp or (_stamped_by_itself(written), None)
     return Feed(
         name=name,
         schema=columns,
@@ -102,7 +105,9 @@ def _feed(written: _WrittenFile, name: str, columns: tuple[Column, ...], time: R
             name_pattern=name_pattern,
             settling=written.settle,
             punctuation=written.punctuation,
-            duplicates=written.duplicates,
+            # What was there before may come back: then it is the newest again.
+            duplicates=written.duplicates or (Duplicates.LOAD if is_replaced else Duplicates.SKIP),
+            content=written.content,
             follow_links=written.follow_links,
             max_size=written.max_size,
             max_rows=written.max_rows,
@@ -126,8 +131,14 @@ def _time(written: _WrittenFile) -> WrittenTime:
         format=written.time_format,
         expression=written.time,
         zone=written.time_zone,
-        timestamp_from=written.timestamp[0],
+        timestamp_from=written.timestamp[0] if written.timestamp is not None else _stamped_by_itself(written),
     )
+
+
+def _stamped_by_itself(written: _WrittenFile) -> TimestampFrom:
+    """Where the time stamps of files come from unless the feed says so."""
+    is_reference = written.content is FeedContent.NEWEST or (written.time_column is None and written.time is None)
+    return TimestampFrom.MODIFIED if is_reference else TimestampFrom.CONTENT
 
 
 def _options(written: _WrittenFile) -> Format:
@@ -153,6 +164,40 @@ def _misplaced_options(written: _WrittenFile, place: Place) -> list[Problem]:
 def _titles_with(option: str) -> list[str]:
     """What the formats are called that have an option."""
     return [each.title for each in FORMATS if option in (of.name for of in fields(each.options))]
+
+
+def _reference_problems(written: _WrittenFile, place: Place) -> list[Problem]:
+    """What is said about the times of rows that have none, or that go with the file that they came in."""
+    problems = []
+    if written.time_column is None and written.time is None:
+        problems += [
+            _at(
+                place,
+                key,
+                f"'{key}' is about the time of rows, and there is no 'time_column'.",
+                "Name the column, or take it out: without a time column the rows are reference data.",
+            )
+            for key in ("time_format", "lateness", "punctuation")
+            if getattr(written, key) is not None
+        ]
+        if written.timestamp is not None and written.timestamp[0] is TimestampFrom.CONTENT:
+            message = "The time stamp of a file cannot come from its content: there is no 'time_column'."
+            problems.append(_at(place, "timestamp", message, "Write modified, or take it out, which says the same."))
+    if written.content is FeedContent.NEWEST:
+        problems += [
+            _at(
+                place,
+                key,
+                f"'{key}' is for files that add up, and of this feed the newest file is all that there is.",
+                "Take it out, or declare `content: all`.",
+            )
+            for key in ("lateness", "punctuation")
+            if (written.time_column is not None or written.time is not None) and getattr(written, key) is not None
+        ]
+        if written.duplicates is Duplicates.SKIP:
+            message = "A file with known content cannot be skipped where the newest file is all that there is."
+            problems.append(_at(place, "duplicates", message, "Take it out: what was there before may come back."))
+    return problems
 
 
 def _rhythm_problems(written: _WrittenFile, place: Place) -> list[Problem]:
@@ -256,10 +301,10 @@ class _WrittenFile(Written):
     time_format: str | None = None
     time: str | None = None
     time_zone: TimeZone = UTC_ZONE
-    timestamp: Annotated[tuple[TimestampFrom, str | None], BeforeValidator(_timestamp)] = (
-        TimestampFrom.CONTENT,
-        None,
-    )
+    timestamp: Annotated[tuple[TimestampFrom, str | None], BeforeValidator(_timestamp)] | None = None
+    content: Annotated[
+        FeedContent, BeforeValidator(lambda value: FeedContent(chosen(value, tuple(FeedContent), "all or newest")))
+    ] = FeedContent.ALL
     settle: Annotated[Settling, BeforeValidator(_settling)] = Settling()
     lateness: Duration | None = None
     punctuation: LocalPath | None = None
@@ -269,8 +314,8 @@ class _WrittenFile(Written):
     jitter: Duration | None = None
     timestamp_jitter: Duration | None = None
     duplicates: Annotated[
-        Duplicates, BeforeValidator(lambda value: Duplicates(chosen(value, tuple(Duplicates), "skip or load")))
-    ] = Duplicates.SKIP
+        Duplicates | None, BeforeValidator(lambda value: Duplicates(chosen(value, tuple(Duplicates), "skip or load")))
+    ] = None
     on_schema_change: Annotated[
         SchemaChange,
         BeforeValidator(lambda value: SchemaChange(chosen(value, tuple(SchemaChange), "fail or evolve"))),

@@ -30,18 +30,20 @@ class WrittenTime:
     expression: str | None = None
     zone: str = UTC_ZONE
     timestamp_from: TimestampFrom | None = None
-    """Where the time stamps of files come from, if these are what the feed brings."""
+    """Where the time stamps of files come from, if these are what the feed brings: their rows need have no time."""
 
 
 def read_time(written: WrittenTime, columns: tuple[Column, ...], place: Place) -> tuple[RowTime, list[Problem]]:
     """The time of rows, with its column in the schema's spelling, and what is wrong with it."""
     problems = _local_keys(written, columns, place)
+    name: str | None = None
+    more: list[Problem] = []
     if written.expression is not None:
         name, more = _computed(written.expression, written, columns, place)
-    elif written.column is None:
-        name, more = "", [Problem(message="'time_column' is missing.", origin=place(()))]
-    else:
+    elif written.column is not None:
         name, more = _found(written.column, written, columns, place)
+    elif written.timestamp_from is None:
+        more = [Problem(message="'time_column' is missing.", origin=place(()))]
     return RowTime(column=name, format=written.format, expression=written.expression), problems + more
 
 

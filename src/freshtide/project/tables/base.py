@@ -34,15 +34,19 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
             f"'{declared.name}' is loaded by a flow, so it cannot be in the update group '{properties.update_group}'.",
             way_out="Take it out of the group: a flow commits its targets by itself.",
         )
+    refuse_a_time(declared, feed)
     as_fed: tuple[str, ...] = ()
     if isinstance(declared.query, FunctionQuery):
         # What a function does with the time column cannot be seen; it is checked when the rows come.
         time_column, columns = properties.time_column or feed.time.column, None
+        if feed.time.column is None:
+            time_column = None
     else:
         sources = dict.fromkeys(resolved.names, feed.column_names)
         as_fed = tuple(name for name in properties.partition_by if key_fault(declared.query, sources, name) is None)
         shape = row_wise_shape(declared, declared.query, resolved, feed)
-        time_column, columns = passed_on(shape, declared, feed), shape.columns
+        time_column = None if feed.time.column is None else passed_on(shape, declared, feed)
+        columns = shape.columns
     if properties.flow is not None:
         # What comes out of a flow is known when Spark has looked at it.
         columns = None
@@ -64,11 +68,43 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         row_for_row=_is_row_for_row(declared.query),
         update_group=properties.update_group,
         flow=properties.flow,
+        is_reference=is_reference(declared, feed),
         comment=properties.comment,
-        maintenance_reason="the rows of a feed are appended",
+        maintenance_reason="the newest file of a feed is its content"
+        if feed.is_replaced
+        else "the rows of a feed are appended",
         origin=declared.origin,
     )
     return BuiltTable(table=table, columns=columns)
+
+
+def is_reference(declared: DeclaredTable, feed: Feed) -> bool:
+    """Whether a table of the feed is a reference table: declared as one, or because its rows have no time to go by."""
+    if declared.properties.reference is False and feed.is_reference:
+        why = "has no time column" if feed.time.column is None else "replaces its rows by those of its newest file"
+        raise TableError(
+            f"'{declared.name}' cannot but be a reference table: its feed '{feed.name}' {why}.",
+            way_out="Take 'reference' out.",
+        )
+    return bool(declared.properties.reference) or feed.is_reference
+
+
+def refuse_a_time(declared: DeclaredTable, feed: Feed) -> None:
+    """Refuse what needs rows that have a time, or files that add up, of a feed without."""
+    properties = declared.properties
+    if feed.time.column is None and properties.time_column is not None:
+        raise TableError(
+            f"'{declared.name}' declares the time column '{properties.time_column}', and the rows of its feed "
+            f"'{feed.name}' have no time.",
+            way_out="Declare 'time_column' in the feed, or take it out here.",
+        )
+    for setting, said in (("flow", properties.flow), ("update_group", properties.update_group)):
+        if feed.is_replaced and said is not None:
+            raise TableError(
+                f"'{declared.name}' cannot have '{setting}': its feed '{feed.name}' replaces its rows by those of its "
+                "newest file.",
+                way_out="Take it out, or declare `content: all` in the feed.",
+            )
 
 
 def refuse_view_settings(declared: DeclaredTable, *, own: Maintenance) -> None:
@@ -91,7 +127,8 @@ def refuse_view_settings(declared: DeclaredTable, *, own: Maintenance) -> None:
 def row_wise_shape(declared: DeclaredTable, query: ParsedQuery, resolved: ResolvedTable, feed: Feed) -> Shape:
     """The shape of a query that makes at most one row of each row of the feed, or a TableError."""
     refuse_generators(declared, query)
-    source = SourceShape(time_column=feed.time.column, columns=feed.column_names)
+    # Without a time any column will do to see whether rows stay apart: it is the same question.
+    source = SourceShape(time_column=feed.time.column or feed.column_names[0], columns=feed.column_names)
     shape = shape_of(query, dict.fromkeys(resolved.names, source), time_column=declared.properties.time_column)
     if not shape.linear:
         raise TableError(

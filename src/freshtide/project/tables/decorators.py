@@ -86,6 +86,7 @@ def table(
     partition_by: str | Sequence[str] | None = ...,
     update_group: str | None = ...,
     flow: str | None = ...,
+    reference: bool | None = ...,
     update_key: str | Sequence[str] | None = ...,
     key_order: str | None = ...,
     window: DurationText | None = ...,
@@ -108,6 +109,7 @@ def table(
     partition_by: str | Sequence[str] | None = None,
     update_group: str | None = None,
     flow: str | None = None,
+    reference: bool | None = None,
     update_key: str | Sequence[str] | None = None,
     key_order: str | None = None,
     window: DurationText | None = None,
@@ -129,6 +131,7 @@ def table(
         "partition_by": partition_by,
         "update_group": update_group,
         "flow": flow,
+        "reference": reference,
         "update_key": update_key,
         "key_order": key_order,
         "window": window,
@@ -164,6 +167,7 @@ def materialized_view(
     emit: str | None = ...,
     partition_by: str | Sequence[str] | None = ...,
     update_group: str | None = ...,
+    reference: bool | None = ...,
     update_key: str | Sequence[str] | None = ...,
     comment: str | None = ...,
 ) -> Callable[[FunctionT], FunctionT]: ...
@@ -185,6 +189,7 @@ def materialized_view(
     emit: str | None = None,
     partition_by: str | Sequence[str] | None = None,
     update_group: str | None = None,
+    reference: bool | None = None,
     update_key: str | Sequence[str] | None = None,
     comment: str | None = None,
 ) -> FunctionT | Callable[[FunctionT], FunctionT]:
@@ -201,6 +206,7 @@ def materialized_view(
         "emit": emit,
         "partition_by": partition_by,
         "update_group": update_group,
+        "reference": reference,
         "update_key": update_key,
         "comment": comment,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.tables import Emit, FunctionQuery, Maintenance, Table
@@ -32,14 +32,20 @@ def derived_table(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> B
     shape = _shape(resolved, built)
     check_partition_columns(declared, shape.columns)
     plan = _plan(shape, resolved, tables)
-    periods = [period for source in resolved.sources if (period := tables[source].period) is not None]
+    references = tuple(source for source in resolved.sources if tables[source].is_reference)
+    is_timeless = len(references) == len(resolved.sources)
+    if is_timeless and properties.reference is False:
+        raise TableError(
+            f"'{declared.name}' cannot but be a reference table: all tables that it reads are.",
+            way_out="Take 'reference' out.",
+        )
     table = Table(
         name=declared.name,
         query=core_query(resolved),
         sources=resolved.sources,
         priority=properties.priority,
         target_lag=properties.target_lag,
-        period=properties.period or max(periods, default=None),
+        period=properties.period or period_over(tables[source] for source in resolved.sources),
         time_column=plan.time_column,
         maintain=plan.maintain,
         grain=plan.grain,
@@ -49,11 +55,20 @@ def derived_table(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> B
         exact_time=plan.exact_time,
         partition_by=properties.partition_by,
         update_group=properties.update_group,
+        is_reference=properties.reference or is_timeless,
+        reference_sources=references,
         comment=properties.comment,
         maintenance_reason=plan.reason,
         origin=declared.origin,
     )
     return BuiltTable(table=table, columns=shape.columns)
+
+
+def period_over(sources: Iterable[Table]) -> float | None:
+    """How often a view can move on: as often as the slowest of its sources, but for those that it does not wait for."""
+    tables = list(sources)
+    timed = [table for table in tables if not table.is_reference] or tables
+    return max((table.period for table in timed if table.period is not None), default=None)
 
 
 def refuse_feed_settings(declared: DeclaredTable) -> None:
@@ -88,6 +103,7 @@ def _plan(shape: Shape, resolved: ResolvedTable, tables: Mapping[str, Table]) ->
             keeps_latest=tables[source].is_latest,
         )
         for source in resolved.sources
+        if not tables[source].is_reference
     }
     try:
         return plan_maintenance(
@@ -115,6 +131,8 @@ def _shape(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> Shape:
 
 def _source_shape(source: BuiltTable) -> SourceShape:
     table = source.table
+    if table.is_reference:
+        return SourceShape(time_column=None, columns=source.columns, is_reference=True)
     if table.grain is None:
         # A time column of unknown grain was taken on trust: nothing can be concluded from it.
         return SourceShape(time_column=None, columns=source.columns)

@@ -42,6 +42,8 @@ def _unlike(first: Table, other: Table, cuts: Cuts) -> Iterator[str]:
         yield "only tables of the same feed, or views of the same sources, read the same rows"
     elif set(first.sources) != set(other.sources):
         yield f"it reads {_listed(other)}, and that {_listed(first)}"
+    elif first.is_reference != other.is_reference:
+        yield "one of them is a reference table and the other is not"
     elif not first.is_base and not cuts.move_alike(first.name, other.name):
         yield "their buckets do not close at the same moments (emit, grain and lookback must be the same)"
 

@@ -10,8 +10,14 @@ from freshtide.core.grains import INSTANT
 from freshtide.core.latest import WINDOW_COLUMNS, KeyOrder, KeyWindows, LatestSemantics, WindowSemantics
 from freshtide.core.tables import Maintenance, Table
 from freshtide.project.declarations import DeclaredTable
-from freshtide.project.tables.base import passed_on, refuse_generators, refuse_view_settings, row_wise_shape
-from freshtide.project.tables.derived import refuse_feed_settings, refuse_nondeterminism
+from freshtide.project.tables.base import (
+    is_reference,
+    passed_on,
+    refuse_generators,
+    refuse_view_settings,
+    row_wise_shape,
+)
+from freshtide.project.tables.derived import period_over, refuse_feed_settings, refuse_nondeterminism
 from freshtide.project.tables.outputs import BuiltTable, TableError, core_query
 from freshtide.project.tables.properties import Properties
 from freshtide.project.tables.sources import ResolvedTable
@@ -24,6 +30,7 @@ def latest_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
     properties = declared.properties
     refuse_view_settings(declared, own=Maintenance.LATEST)
     _refuse_company(declared)
+    _demand_time(declared, feed)
     latest = LatestSemantics(
         key=_spelt(declared, feed.column_names, f"the feed '{feed.name}'"),
         order=properties.key_order or KeyOrder.LINECUTTING,
@@ -43,6 +50,7 @@ def latest_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         time_column=time_column,
         maintain=Maintenance.LATEST,
         grain=INSTANT,
+        is_reference=is_reference(declared, feed),
         latest=latest,
         comment=properties.comment,
         maintenance_reason=_reason(latest),
@@ -68,7 +76,7 @@ def latest_view(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> Bui
     else:
         # What a function does cannot be seen; it is checked when the rows come.
         time_column, columns = _time_of_function(declared, sources), None
-    periods = [source.table.period for source in sources.values() if source.table.period is not None]
+    references = tuple(name for name, source in sources.items() if source.table.is_reference)
     latest = LatestSemantics(key=key)
     table = Table(
         name=declared.name,
@@ -76,16 +84,28 @@ def latest_view(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> Bui
         sources=resolved.sources,
         priority=properties.priority,
         target_lag=properties.target_lag,
-        period=properties.period or max(periods, default=None),
+        period=properties.period or period_over(source.table for source in sources.values()),
         time_column=time_column,
         maintain=Maintenance.LATEST,
         grain=INSTANT,
+        is_reference=properties.reference or len(references) == len(sources),
+        reference_sources=references,
         latest=latest,
         comment=properties.comment,
         maintenance_reason=_reason(latest),
         origin=declared.origin,
     )
     return BuiltTable(table=table, columns=columns)
+
+
+def _demand_time(declared: DeclaredTable, feed: Feed) -> None:
+    if feed.is_reference:
+        why = "have no time" if feed.time.column is None else "are replaced by those of its newest file"
+        raise TableError(
+            f"'{declared.name}' keeps the newest row of each key, and the rows of '{feed.name}' {why}.",
+            way_out="Take 'update_key' out and declare `content: newest` in the feed, whose newest file is then all "
+            "that there is; or declare the 'time_column' that tells which row is the newer one.",
+        )
 
 
 def _windows(properties: Properties) -> KeyWindows | None:
@@ -133,7 +153,7 @@ def _spelt(declared: DeclaredTable, columns: Iterable[str], holder: str) -> tupl
 def _of_rows(resolved: ResolvedTable, feed: Feed, latest: LatestSemantics) -> tuple[str, tuple[str, ...] | None]:
     declared = resolved.declared
     if not isinstance(declared.query, ParsedQuery):
-        return declared.properties.time_column or feed.time.column, None
+        return declared.properties.time_column or feed.time.known_column, None
     shape = row_wise_shape(declared, declared.query, resolved, feed)
     time_column = passed_on(shape, declared, feed)
     _demand_key(declared, declared.query, dict.fromkeys(resolved.names, feed.column_names), latest.key)

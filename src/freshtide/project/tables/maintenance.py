@@ -125,6 +125,7 @@ class _Case:
         return self.full(shape.reason) if self.lookback is None else self.partitions()
 
     def append(self) -> MaintenancePlan:
+        self._refuse_timeless(Maintenance.APPEND)
         shape = self._with_time(Maintenance.APPEND)
         self._refuse_sources_in_full(Maintenance.APPEND)
         if revised := self._revised:
@@ -148,6 +149,7 @@ class _Case:
         )
 
     def partitions(self) -> MaintenancePlan:
+        self._refuse_timeless(Maintenance.PARTITIONS)
         shape = self._with_time(Maintenance.PARTITIONS)
         self._refuse_sources_in_full(Maintenance.PARTITIONS)
         if not shape.local and self.lookback is None:
@@ -209,6 +211,14 @@ class _Case:
         """The first source, by name, that is an update table."""
         return min((name for name, facts in self.sources.items() if facts.keeps_latest), default=None)
 
+    def _refuse_timeless(self, wanted: Maintenance) -> None:
+        if not self.sources:
+            raise MaintenanceError(
+                f"The view '{self.name}' cannot be maintained by {wanted}: it reads nothing but reference tables, "
+                "which do not move on in time.",
+                way_out="Leave 'maintain' out: it is computed anew when one of them changes.",
+            )
+
     def _with_time(self, wanted: Maintenance) -> Shape:
         if self.shape.time_column is None:
             raise MaintenanceError(
@@ -230,6 +240,8 @@ class _Case:
         """Why the view can only be computed as a whole, whatever else its query is like."""
         if latest := self._without_past:
             return f"its source '{latest}' keeps only the newest row of each key, so its past is gone"
+        if not self.sources:
+            return "it reads nothing but reference tables, which are read as they are"
         if self.shape.time_column is None:
             return self.shape.reason
         if forever := self._never_final:

@@ -44,6 +44,7 @@ class Properties:
     partition_by: tuple[str, ...] = ()
     update_group: str | None = None
     flow: str | None = None
+    reference: bool | None = None
     update_key: tuple[str, ...] = ()
     key_order: KeyOrder | None = None
     window: float | None = None
@@ -170,6 +171,12 @@ def _group(value: object) -> str:
     return str(value).lower()
 
 
+def _reference(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    return chosen(value, ("true", "false"), "true or false") == "true"
+
+
 def _text(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
@@ -186,6 +193,7 @@ class _WrittenProperties(Written):
     partition_by: Annotated[tuple[str, ...], BeforeValidator(_columns("partition_by"))] = ()
     update_group: Annotated[str, BeforeValidator(_group)] | None = None
     flow: Annotated[str, BeforeValidator(_text)] | None = None
+    reference: Annotated[bool, BeforeValidator(_reference)] | None = None
     update_key: Annotated[tuple[str, ...], BeforeValidator(_update_key)] = ()
     key_order: Annotated[KeyOrder, BeforeValidator(_key_order)] | None = None
     window: PositiveDuration | None = None

@@ -13,6 +13,9 @@ from freshtide.core.errors import Problem
 from freshtide.core.feeds import Feed
 from freshtide.core.tables import Table
 
+# A source that moves so many times more seldom than another is hardly joined for its time.
+_MUCH_SLOWER = 10.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pace:
@@ -56,12 +59,31 @@ def short_targets(tables: Mapping[str, Table], feeds: Mapping[str, Feed]) -> Ite
             )
 
 
+def slow_joins(tables: Mapping[str, Table]) -> Iterator[Problem]:
+    """Views that wait for a source which moves far more seldom than another one of theirs."""
+    for table in tables.values():
+        periods = {name: period for name in table.timed_sources if (period := tables[name].period) is not None}
+        if len(periods) < 2 or not table.has_time:
+            continue
+        slow, fast = (choose(periods, key=lambda name: (periods[name], name)) for choose in (max, min))
+        is_asked_for = table.target_lag is not None and table.target_lag >= periods[slow]
+        if periods[slow] >= _MUCH_SLOWER * periods[fast] and not is_asked_for:
+            seldom, often = format_duration(periods[slow]), format_duration(periods[fast])
+            yield Problem(
+                message=f"'{table.name}' gets no fresher than '{slow}', which moves every {seldom}, though '{fast}' "
+                f"moves every {often}: rows wait for the slower one.",
+                origin=table.origin,
+                way_out=f"Declare 'reference' = 'true' on '{slow}': then its newest content counts, and nothing waits "
+                f"for it. If waiting is meant, declare a target_lag of {seldom} or more.",
+            )
+
+
 def _paced(tables: Mapping[str, Table], feeds: Mapping[str, Feed]) -> Iterator[tuple[Table, _Pace, float]]:
     """All tables with a target, but those whose target is about how long updates wait."""
     paces: dict[str, _Pace] = {}
     streams: set[str] = set()
     for table in tables.values():
-        if table.is_latest or not streams.isdisjoint(table.sources):
+        if table.is_latest or not table.has_time or not streams.isdisjoint(table.timed_sources):
             streams.add(table.name)
         paces[table.name] = pace = _pace(table, paces, tables, feeds)
         if table.target_lag is not None and table.name not in streams:
@@ -69,9 +91,10 @@ def _paced(tables: Mapping[str, Table], feeds: Mapping[str, Feed]) -> Iterator[t
 
 
 def _pace(table: Table, paces: Mapping[str, _Pace], tables: Mapping[str, Table], feeds: Mapping[str, Feed]) -> _Pace:
-    interval = max([table.period or 0.0, table.shortest_bucket, *(paces[source].interval for source in table.sources)])
+    intervals = (paces[source].interval for source in table.timed_sources)
+    interval = max([table.period or 0.0, table.shortest_bucket, *intervals])
     held_back, waits_for = 0.0, None
-    for source in table.sources:
+    for source in table.timed_sources:
         below, feed = paces[source], tables[source].feed
         lateness = feeds[feed.lower()].time.lateness or 0.0 if feed is not None else below.held_back
         if lateness > held_back:

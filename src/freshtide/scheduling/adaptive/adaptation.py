@@ -218,7 +218,7 @@ class Adaptation:
                     total_utilisation=total,
                     tracks=self._tracks,
                 ),
-                sources=tuple(source.name for source in table.sources if source.name in periods),
+                sources=tuple(source.name for source in table.timed_sources if source.name in periods),
                 phase=table.spec.phase,
                 arrival_jitter=table.spec.arrival_jitter,
                 timestamp_jitter=table.spec.timestamp_jitter,

@@ -37,7 +37,7 @@ def read_files(reader: FeedReader, files: Sequence[Arrival], shape: RowShape, *,
     found = []
     for file in files:
         rows = by_path.get(file.position, nothing)
-        waiting = shape.rows(rows, reader.feed.time.column, file=file, arrived_at=file.arrived_at)
+        waiting = shape.rows(rows, reader.feed.time.known_column, file=file, arrived_at=file.arrived_at)
         found.append((waiting, unfit.get(file.position, [])))
     return found
 

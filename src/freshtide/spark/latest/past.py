@@ -46,7 +46,7 @@ class Past:
         if left is None:
             _resume(stream, self._table, snapshot)
         elif self._grid is None:
-            rows = self._shape.rows(left.rows, self._feed.time.column, file=None, arrived_at=left.since)
+            rows = self._shape.rows(left.rows, self._feed.time.known_column, file=None, arrived_at=left.since)
             stream.take_in(rows, left.rejects, uncounted=left.uncounted)
         else:
             self._go_on(stream, left, now)
@@ -80,7 +80,7 @@ class Past:
     def open_windows(self, schema: pa.Schema) -> OpenWindows:
         """The form of what waits for windows, with these columns of the feed."""
         assert self._grid is not None, f"{self._table.name} has no windows"
-        return OpenWindows(self._shape, schema, time_column=self._feed.time.column, grid=self._grid)
+        return OpenWindows(self._shape, schema, time_column=self._feed.time.known_column, grid=self._grid)
 
     def _left_behind(self) -> LeftBehind | None:
         schema = self._feed_schema

@@ -25,19 +25,23 @@ def _gained(view: View, freshness: int, cut: int) -> DataFrame:
     """A query that looks at one instant at a time is run over the new rows alone.
 
     One that joins is run once per source: the new rows of that source, the old ones of those before it and all of those
-    after it. Together these are all combinations in which at least one row is new, each once.
+    after it. Together these are all combinations in which at least one row is new, each once. Reference tables are
+    whole in each of them: nothing of them is new, or all of the view would be computed anew.
     """
     table, states = view.table, view.states
-    names = source_names(table.query)
-    if not table.linear or len(names) == 1:
-        frames = [states.between(name, freshness, cut) for name in names]
+    names, whole = source_names(table.query), table.reference_sources
+    turns = [place for place, name in enumerate(names) if name not in whole]
+    if not table.linear or len(turns) == 1:
+        frames = [states.as_of(name, cut) if name in whole else states.between(name, freshness, cut) for name in names]
         return evaluate(states.session, table.query, frames)
     terms: list[DataFrame] = []
-    for turn, name in enumerate(names):
-        if not states.gains(name, freshness, cut) and (terms or turn < len(names) - 1):
+    for turn in turns:
+        if not states.gains(names[turn], freshness, cut) and (terms or turn != turns[-1]):
             continue
         frames = [
-            states.as_of(other, freshness, since=_reach_back(view, other, freshness))
+            states.as_of(other, cut)
+            if other in whole
+            else states.as_of(other, freshness, since=_reach_back(view, other, freshness))
             if place < turn
             else states.between(other, freshness, cut)
             if place == turn

@@ -86,6 +86,7 @@ class LatestViewMaintainer:
             safe=cut,
             definition=definition,
             sources=consumed,
+            contents=self._states.settle(self._table.name),
             revised_from=BEGINNING if current is not None and changes else None,
             left=left,
         )

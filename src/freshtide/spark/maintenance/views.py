@@ -66,6 +66,7 @@ class ViewMaintainer:
         cut, at = micros(step.upto), self._clock()
         current, number = self._stored.snapshot, next_number(self._stored, at=at)
         # Before anybody asks what was revised: what lands in a source from here on is for the next update.
+        contents = self._states.settle(self._table.name)
         consumed = self._consumed()
         kept = None if step.rebuild or step.span is not None else self._kept(current, definition)
         new = self._new_rows(step, current, kept, cut)
@@ -84,7 +85,8 @@ class ViewMaintainer:
             safe=cut,
             definition=definition,
             sources=consumed,
-            revised_from=_revised_from(current, kept),
+            contents=contents,
+            revised_from=_revised_from(self._table, current, kept, cut),
         )
         change = Change(
             record=record,
@@ -110,6 +112,10 @@ class ViewMaintainer:
 
     def _kept(self, current: Snapshot | None, definition: str) -> int | None:
         revised_since = self._states.revised_since
+        if current is not None and current.record is not None:
+            self._states.settle(self._table.name)
+            if not self._states.has_contents(self._table.name, current.record):
+                return None
         return kept_upto(current, definition=definition, sources=self._table.sources, revised_since=revised_since)
 
     def _consumed(self) -> dict[str, int]:
@@ -133,10 +139,13 @@ class ViewMaintainer:
         return self._cuts.closed_before(self._table.name, cut)
 
 
-def _revised_from(current: Snapshot | None, kept: int | None) -> int | None:
-    """From where on an update that keeps the view up to a cut changes what dependents may have used."""
+def _revised_from(table: Table, current: Snapshot | None, kept: int | None, cut: int) -> int | None:
+    """From where on an update that keeps the view up to a cut changes what dependents may have used.
+
+    Those who read it as a whole have used the rows that it had not yet, too.
+    """
     if current is None:
         return None
-    if kept is None:
+    if kept is None or (table.is_reference and not kept == cut == current.freshness):
         return BEGINNING
     return None if kept == current.freshness else kept + 1
