@@ -152,9 +152,9 @@ def test_a_time_column_of_text_or_numbers_needs_a_format(time_type: str) -> None
         (
             LEAST + "latness: 5m\n",
             "feeds/cpu.yml:7: There is no setting 'latness'. Did you mean 'lateness'? Known: content, delimiter, "
-            "duplicates, encoding, escape, follow_links, format, future_limit, header, jitter, lateness, max_rows, max_size, "
-            "multiline, name, null_value, on_schema_change, path, period, phase, punctuation, quote, schema, settle, "
-            "time, time_column, time_format, time_zone, timestamp, timestamp_jitter.",
+            "duplicates, encoding, escape, follow_links, format, future_limit, header, jitter, lateness, max_rows, "
+            "max_size, multiline, name, null_value, on_schema_change, path, period, phase, punctuation, quote, schema, "
+            "settle, time, time_column, time_format, time_zone, timestamp, timestamp_jitter.",
         ),
         (
             LEAST + "lateness: 5 parsecs\n",

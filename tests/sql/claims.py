@@ -1,11 +1,12 @@
-"""What a shape claims, held against a real engine: `a` and `b` are base tables, `h` is an hourly view of `a`."""
+"""What a shape claims, held against a real engine: `a` and `b` are base tables, `h` is an hourly view of `a`, `d` is
+a reference table, in which a time is a column like any other."""
 
 from __future__ import annotations
 
 import random
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -23,7 +24,7 @@ from .samples import SOURCES
 START = datetime(2024, 1, 28, 21)  # a Sunday evening: a day, a week and soon a month come to an end
 STEP = timedelta(minutes=10)
 SPANS = [timedelta(hours=2), timedelta(hours=7), timedelta(days=2), timedelta(days=7)]
-TABLES = {name: SOURCES[name] for name in ("a", "b", "h")}
+TABLES = {name: SOURCES[name] for name in ("a", "b", "h", "d")}
 ENGINE = duckdb.connect()
 ENGINE.execute(
     "CREATE MACRO bucket_start(t, width) AS time_bucket(width::INTERVAL, t::TIMESTAMP, TIMESTAMP '1970-01-01')"
@@ -40,6 +41,7 @@ class World:
     b: list[tuple[datetime, int, int]]
     before: datetime
     now: datetime
+    d: list[tuple[datetime, int, int]] = field(default_factory=list)
 
 
 def world_of(seed: int) -> World:
@@ -53,7 +55,8 @@ def world_of(seed: int) -> World:
         return [(rng.choice(moments), rng.randrange(2), rng.randrange(4)) for _ in range(rng.randint(0, 9))]
 
     cut = rng.choice([rng.choice(moments), START + STEP * rng.randrange(span // STEP)])
-    return World(a=rows(), b=rows(), before=cut, now=max(cut, rng.choice([max(moments), rng.choice(moments)])))
+    now = max(cut, rng.choice([max(moments), rng.choice(moments)]))
+    return World(a=rows(), b=rows(), before=cut, now=now, d=rows())
 
 
 def worlds() -> st.SearchStrategy[World]:
@@ -67,7 +70,7 @@ def _literal(rows: list[tuple[datetime, int, int]]) -> str:
 
 
 def _load(world: World) -> None:
-    for name in ("a", "b"):
+    for name in ("a", "b", "d"):
         ENGINE.execute(
             f"CREATE OR REPLACE TABLE all_{name} AS SELECT * FROM ({_literal(getattr(world, name))}) t(ts, k, v)"
         )
@@ -80,6 +83,7 @@ def _state(state: str, condition: str, closed_before: str | None = None) -> None
     """
     for name in ("a", "b"):
         ENGINE.execute(f"CREATE OR REPLACE VIEW {state}_{name} AS SELECT * FROM all_{name} WHERE {condition}")
+    ENGINE.execute(f"CREATE OR REPLACE VIEW {state}_d AS SELECT * FROM all_d")
     source = f"{state}_a" if closed_before is None else "all_a"
     kept = "true" if closed_before is None else closed_before
     ENGINE.execute(
@@ -159,7 +163,7 @@ def check_linear(parsed: ParsedQuery, world: World) -> None:
     _append_states(world)
     total = _rows(parsed, "old")
     count = len(parsed.references)
-    for place in range(count):
+    for place in (at for at, reference in enumerate(parsed.references) if reference.source != "d"):
         states = ["new"] * place + ["delta"] + ["old"] * (count - place - 1)
         total += _rows(parsed, *states)
     assert total == _rows(parsed, "new"), "the terms do not add up"

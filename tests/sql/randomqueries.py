@@ -94,6 +94,7 @@ def queries() -> st.SearchStrategy[str]:
             "(SELECT ts AS t, k, v FROM a)",
             "(SELECT ts AS t, k, v FROM b)",
             "(SELECT hour AS t, k, v FROM h)",
+            "(SELECT ts AS t, k, v FROM d)",
         ]
     )
 

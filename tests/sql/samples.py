@@ -15,9 +15,20 @@ SOURCES = {
     "weekly": SourceShape(time_column="week", grain=WEEK),
     "c": SourceShape(time_column="at", columns=("k", "at", "v")),
     "timeless": SourceShape(time_column=None),
+    "d": SourceShape(time_column=None, columns=("ts", "k", "v"), is_reference=True),
 }
 
 RECOGNISED = [
+    ("a reference table joined", "SELECT a.ts, d.v FROM a JOIN d ON a.k = d.k", "ts", INSTANT, "local linear exact"),
+    ("one that may lack", "SELECT a.ts, d.v FROM a LEFT JOIN d ON a.k = d.k", "ts", INSTANT, "local linear exact"),
+    ("one in a condition", "SELECT * FROM a WHERE k IN (SELECT k FROM d)", "ts", INSTANT, "local linear exact"),
+    (
+        "buckets by its columns",
+        "SELECT date_trunc('hour', a.ts) AS t, d.v, count(*) AS n FROM a JOIN d ON a.k = d.k GROUP BY 1, 2",
+        "t",
+        HOUR,
+        "local",
+    ),
     ("every column of a source", "SELECT * FROM a", "ts", INSTANT, "local linear exact"),
     ("every column of one table", "SELECT x.* FROM a AS x", "ts", INSTANT, "local linear exact"),
     ("a filter", "SELECT ts, v FROM a WHERE v > 1", "ts", INSTANT, "local linear exact"),

@@ -25,7 +25,7 @@ def _runs_on_duckdb(sql: str) -> bool:
     """Known names only, and nothing that DuckDB spells in another way or that sqlglot cannot write for it."""
     tables = {reference.source.lower() for reference in parse_query(sql).references}
     strange = re.compile(r"explode|window\.|x\.w|window\(ts, .*GROUP BY window|my_function|EXCEPT \(|ts AS at FROM A")
-    return tables <= {"a", "b", "h"} and not strange.search(sql) and " n " not in sql.replace("AS n ", "")
+    return tables <= {"a", "b", "h", "d"} and not strange.search(sql) and " n " not in sql.replace("AS n ", "")
 
 
 CLAIMED = [
@@ -48,6 +48,21 @@ CLAIMED = [
     ("weeks in months", "SELECT date_trunc('month', t) AS m FROM (SELECT DISTINCT date_trunc('week', ts) AS t FROM a)"),
     ("a CTE by key", "WITH x AS (SELECT * FROM a) SELECT greatest(p.ts, q.ts) AS t FROM x p JOIN x q ON p.k = q.k"),
     ("sums of the day", "SELECT ts, sum(v) OVER (PARTITION BY date(ts)) AS s FROM a"),
+    ("names of keys", "SELECT a.ts, d.v FROM a JOIN d ON a.k = d.k"),
+    ("names or none", "SELECT a.ts, d.v FROM a LEFT JOIN d ON a.k = d.k"),
+    ("rows with a name", "SELECT * FROM a SEMI JOIN d ON a.k = d.k"),
+    ("rows without", "SELECT * FROM a ANTI JOIN d ON a.k = d.k"),
+    ("rows of listed keys", "SELECT * FROM a WHERE k IN (SELECT k FROM d WHERE v > 1)"),
+    ("rows below a mean", "SELECT ts, v FROM a WHERE v < (SELECT avg(v) FROM d)"),
+    (
+        "hours by name",
+        "SELECT date_trunc('hour', a.ts) AS t, d.v, count(*) AS n FROM a JOIN d ON a.k = d.k GROUP BY ALL",
+    ),
+    ("counts of names", "SELECT a.ts, c.n FROM a JOIN (SELECT k, count(*) AS n FROM d GROUP BY k) c ON a.k = c.k"),
+    ("names first", "SELECT a.ts, d.v FROM d LEFT JOIN a ON a.k = d.k"),
+    ("rows beside names", "SELECT ts, k FROM a UNION ALL SELECT ts, k FROM d"),
+    ("a name for two", "SELECT greatest(a.ts, b.ts) AS t, d.v FROM a JOIN b ON a.k = b.k LEFT JOIN d ON a.v = d.k"),
+    ("a shadowed name", "WITH d AS (SELECT a.* FROM a JOIN d USING (k)) SELECT ts FROM b WHERE k IN (SELECT k FROM d)"),
     ("three ways", "SELECT x.ts, z.v FROM a x JOIN b y ON x.ts = y.ts LEFT JOIN a z ON y.ts = z.ts AND z.k = 1"),
 ]
 
@@ -72,6 +87,7 @@ def test_what_is_claimed_of_queries_at_random_holds(sql: str, world: World) -> N
 TELLING = World(
     a=[(START, 0, 1), (START + timedelta(hours=1), 1, 2), (START + timedelta(hours=30), 0, 2)],
     b=[(START + timedelta(hours=30), 0, 3), (START + timedelta(minutes=10), 0, 4)],
+    d=[(START, 0, 5), (START, 1, 6)],
     before=START + timedelta(minutes=20),
     now=START + timedelta(hours=40),
 )
@@ -81,6 +97,7 @@ FALSE_CLAIMS: Mapping[str, Mapping[str, Any]] = {
     "SELECT date_trunc('week', ts) AS t, sum(v) AS s FROM a GROUP BY 1": {"local": True, "grain": INSTANT},
     "SELECT ts FROM a UNION ALL SELECT ts FROM b": {"linear": True},
     "WITH x AS (SELECT * FROM a) SELECT p.ts FROM x p JOIN x q ON p.k = q.k": {"linear": True},
+    "SELECT a.ts, d.v FROM d LEFT JOIN a ON a.k = d.k": {"linear": True},
     "SELECT b.ts, a.v FROM a LEFT JOIN b ON a.ts = b.ts": {"local": True, "time_column": "ts", "grain": INSTANT},
 }
 

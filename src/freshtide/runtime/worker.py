@@ -133,7 +133,7 @@ class UpdateWorker:
             freshness=row.freshness,
             safe=row.safe,
             seconds=self._clock.steady() - began,
-            revised=caught_up or _is_revised(done),
+            revised=caught_up or _is_revised(table, done),
             unfinished=done.is_unfinished,
         )
         left_over: list[Event] = []
@@ -315,8 +315,11 @@ def _kind(table: Table, command: StartUpdate) -> UpdateKind:
             return UpdateKind.REFRESH
 
 
-def _is_revised(done: _Done) -> bool:
-    """Whether the update has changed what was there before. A merge always does, and everybody knows that it does."""
-    if done.outcome is None or done.outcome.record.kind is UpdateKind.MERGE:
+def _is_revised(table: Table, done: _Done) -> bool:
+    """Whether the update has changed what was there before.
+
+    A merge always does, and everybody knows that it does, but of a table that is read as a whole.
+    """
+    if done.outcome is None or (done.outcome.record.kind is UpdateKind.MERGE and not table.is_reference):
         return False
     return done.outcome.record.revised_from is not None

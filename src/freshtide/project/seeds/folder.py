@@ -61,9 +61,9 @@ def declare_seeds(folder: Path, root: Path, declarations: Declarations) -> None:
             _declare(path, folder, root, declarations)
         elif path.stem not in names:
             message = f"There is no seed '{path.stem}.csv' beside this file."
-            way_out = suggestion(path.stem, names) or "Put the rows beside it, or delete it."
-            problem = Problem(message=message, origin=Origin(file=relative_name(path, folder)), way_out=way_out)
-            declarations.reject([problem])
+            origin = Origin(file=relative_name(path, folder))
+            way_out = "Put the rows beside it, or delete it."
+            declarations.reject([Problem(message=message, origin=origin, way_out=way_out)])
 
 
 def _declare(path: Path, folder: Path, root: Path, declarations: Declarations) -> None:
@@ -146,7 +146,7 @@ def _schema(path: Path, written: _WrittenSeed) -> tuple[Mapping[str, Any], bool]
         if column not in found:
             raise SeedError(
                 f"{path.with_suffix('.yml').name} gives a type to '{column}', which is no column of the seed.",
-                suggestion(column, found) or "Take it out.",
+                suggestion(column, found),
             )
     return {**found, **written.types}, any("\n" in value or "\r" in value for row in rows for value in row)
 
