@@ -129,6 +129,20 @@ def test_the_newest_file_of_a_feed_can_be_all_that_there_is(shop: Shop) -> None:
     shop.check()
 
 
+def test_an_older_file_that_comes_later_changes_nothing(shop: Shop) -> None:
+    shop.events("a")
+    dimension(shop, content="newest", timestamp={"name": "%Y-%m-%d.csv"})
+    shop.view("joined", JOINED)
+    shop.drop_events("a", "1.csv", [(1, "x", 1)])
+    drop_names(shop, "2026-01-02.csv", x="Xaver")
+    shop.load()
+    drop_names(shop, "2026-01-01.csv", x="Nobody")
+    shop.load()
+    assert shop.bag("dim") == {("x", "Xaver"): 1}
+    assert shop.bag("joined") == by_duckdb(shop, JOINED, a="a/*.csv", dim="dim/2026-01-02.csv")
+    shop.check()
+
+
 def test_a_view_waits_for_the_first_load_of_its_dimension_and_status_and_explain_say_so(shop: Shop) -> None:
     shop.events("a")
     dimension(shop)

@@ -126,6 +126,8 @@ class Table:
     """Base tables: the ETL flow that the rows of the query go through; what it writes to the table is the table's."""
     is_reference: bool = False
     """Whether those who read it take its newest content as a whole, and never wait for its time to move."""
+    is_replaced: bool = False
+    """Base tables: whether the newest file of its feed takes the place of all that it holds."""
     reference_sources: tuple[str, ...] = ()
     """Those of the sources that are reference tables."""
     latest: LatestSemantics | None = None

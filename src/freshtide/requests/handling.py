@@ -11,7 +11,6 @@ from freshtide.core.errors import RunFailedError
 from freshtide.core.events import Event, RebuildCancelled, RebuildRequested, TablePaused, TableResumed
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Table
 from freshtide.feeds import accept_everywhere, released_duplicates, retry_everywhere, skip_everywhere, verdicts
 from freshtide.runs import pending_announcements, require_files
 from freshtide.world import Disk, OsDisk
@@ -83,7 +82,7 @@ class RequestHandler:
         """Have a table computed anew, and what depends on it."""
         require_rebuildable(self._catalog.tables.get(table))
         if self._graph[table].is_base:
-            self._require_files(self._graph[table], self._catalog.arrivals.loaded(table))
+            require_files(self._disk, self._graph[table], self._catalog.arrivals.loaded(table))
         wish = RebuildRequested(table=self._graph.units.of(table), wished=True)
         return Answer(message=f"'{table}' is rebuilt.", events=(wish,), rebuilds=(table,))
 
@@ -128,7 +127,7 @@ class RequestHandler:
         readers = [table for file in accepted for table in self._graph.for_feed(file.feed)]
         for table in readers:
             others = [file for file in self._catalog.arrivals.loaded(table.name) if file.position != path]
-            self._require_files(table, others)
+            require_files(self._disk, table, others)
         self._register(accepted)
         outdated = self._catalog.arrivals.outdated_tables()
         outdated |= {update.table for update in self._catalog.updates.running()}
@@ -139,11 +138,6 @@ class RequestHandler:
         return Answer(
             message=verdicts(accepted) + waiting * bool(found), events=self._rebuilds_of(found), rebuilds=active
         )
-
-    def _require_files(self, table: Table, files: list[Arrival]) -> None:
-        """What the table is made of must be there; of a feed whose newest file is everything, it finds out itself."""
-        if table.feed is None or not self._feeds[table.feed].is_replaced:
-            require_files(self._disk, table, files)
 
     def _rebuilds_of(self, tables: Iterable[str]) -> tuple[Event, ...]:
         return tuple(RebuildRequested(table=unit) for unit in self._graph.units.of_all(tables))

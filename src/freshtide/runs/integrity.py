@@ -65,7 +65,12 @@ def loaded_files(table: Table, catalog: Catalog) -> list[Arrival]:
 
 
 def require_files(disk: Disk, table: Table, files: Iterable[Arrival], *, thoroughly: bool = False) -> None:
-    """All files that a table is to be rebuilt from must be there as they were registered."""
+    """All files that a table is to be rebuilt from must be there as they were registered.
+
+    One that is replaced by its newest file is made of that alone, whatever it holds by the time that it is read.
+    """
+    if table.is_replaced and not thoroughly:
+        return
     data = [file for file in files if file.state is not ArrivalState.PUNCTUATION]
     standing = {file.position: _standing(disk, file, thoroughly=thoroughly) for file in data}
     lost = [path for path, state in standing.items() if state is not ArrivalState.READY]

@@ -17,7 +17,7 @@ from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.pieces import FILES_AT_ONCE
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
 from freshtide.core.tables import Kind, Table
-from freshtide.runs import MissingFilesError, loaded_files, look_at, require_files, to_rebuild_from
+from freshtide.runs import loaded_files, look_at, require_files, to_rebuild_from
 from freshtide.runtime.execution import Computer, pool_of
 from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.pieces import aim_of
@@ -93,7 +93,7 @@ class Steps:
 
     def _load(self, table: Table, progress: Progress) -> Load | None:
         command = progress.command
-        if self._feed_of(table).is_replaced:
+        if table.is_replaced:
             return self._replace(table, progress)
         if command.rebuild and progress.in_parts and table.flow is None:
             return self._load_anew(table, progress)
@@ -129,14 +129,11 @@ class Steps:
             furthest = max(reached, plan.freshness or reached)
             plan = replace(plan, freshness=furthest, safe=furthest)
         newest = [item.arrival for item in plan.items]
+        if anew and look_at(self._store.disk, newest, self._catalog) is None:
+            # It has changed again: what it holds now is found and announced in its turn.
+            return None
         if anew:
-            try:
-                require_files(self._store.disk, table, newest, thoroughly=True)
-            except MissingFilesError:
-                if command.rebuild:
-                    raise
-                # It is changing again: what it becomes is found and announced in its turn.
-                return None
+            require_files(self._store.disk, table, newest, thoroughly=True)
         else:
             self._suspects.takes(table.name, newest)
         return Load(table=table, plan=plan, extra=self._columns(table, newest, command), rebuild=anew)

@@ -93,10 +93,9 @@ class TableStates:
 
     def after(self, name: str, number: int) -> Snapshot | None:
         """The table as it was after an update; None where that is not kept whole."""
-        pinned = self.pin(name)
-        if pinned is not None and pinned.number == number:
-            return pinned
-        return self._store.table(name, time_column=self._graph[name].time_column).after(number)
+        stored = self._store.table(name, time_column=self._graph[name].time_column)
+        current = stored.snapshot
+        return current if current is not None and current.number == number else stored.after(number)
 
     def schema(self, name: str) -> StructType:
         """The columns that the table is declared with."""
@@ -220,8 +219,7 @@ class TableStates:
         records = [None if (found := self.pin(name)) is None else found.record for name in readers]
         numbers = {None if record is None else record.contents.get(content) for record in records}
         number = numbers.pop() if len(numbers) == 1 else None
-        time_column = self._graph[content].time_column
-        return None if number is None else self._store.table(content, time_column=time_column).after(number)
+        return None if number is None else self.after(content, number)
 
     def _after(self, name: str, number: int | None) -> Snapshot | None:
         """A table after one of its updates; without a number, before the first."""

@@ -69,6 +69,7 @@ def base_table(resolved: ResolvedTable, feed: Feed) -> BuiltTable:
         update_group=properties.update_group,
         flow=properties.flow,
         is_reference=is_reference(declared, feed),
+        is_replaced=feed.is_replaced,
         comment=properties.comment,
         maintenance_reason="the newest file of a feed is its content"
         if feed.is_replaced
