@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,7 @@ class Folder:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, spark: SparkSession) -> Iterator[Folder]:
+def folder(tmp_path: Path, spark: SparkSession) -> Folder:
     return Folder(tmp_path / "shop", spark)
 
 
@@ -80,6 +79,25 @@ def test_a_seed_may_get_other_columns_and_types_between_runs(folder: Folder) -> 
     folder.load()
     assert folder.rows("countries", "name", "rank", "euro") == [("France", 2.0, True), ("Germany", 1.5, True)]
     assert folder.rows("named", "v", "rank", "euro") == [(1, 1.5, True), (2, 2.0, True)]
+
+
+def test_a_seed_that_gets_other_columns_while_a_run_goes_on_is_put_aside_until_the_next_one(folder: Folder) -> None:
+    edited = iter(["code,name,rank,euro\nde,Deutschland,1,true\n"])
+
+    def is_put_aside() -> bool:
+        if not (folder.root / "warehouse/named/_delta_log").exists():
+            return False
+        for text in edited:
+            folder.write("seeds/countries.csv", text)
+        return any(feed.troubled for feed in warehouse.status().feeds)
+
+    with folder.open() as warehouse:
+        warehouse.run(until=or_too_late(is_put_aside))
+        (file,) = (file for feed in warehouse.status().feeds for file in feed.troubled)
+        assert "it adds 'euro'" in (file.reason or "")
+    assert folder.rows("named", "v", "name") == [(1, "Germany"), (2, "France")], "as it was before"
+    folder.load()
+    assert folder.rows("named", "v", "name", "euro") == [(1, "Deutschland", True), (2, None, None)]
 
 
 def test_a_seed_that_is_edited_while_a_run_goes_on_is_followed(folder: Folder) -> None:

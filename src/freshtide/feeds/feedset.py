@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from freshtide.core.arrivals import Arrival
+from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.errors import Problem
 from freshtide.core.feeds import Feed
 from freshtide.feeds.admission import Ledger
@@ -65,7 +65,7 @@ class FeedSet:
             watcher = FolderWatcher(
                 feed,
                 self._root,
-                known=known.get(feed.name),
+                known=self._known(feed, known.get(feed.name, {})),
                 sweep_interval=self._sweep_interval,
                 disk=self._disk,
             )
@@ -73,6 +73,14 @@ class FeedSet:
         self._folders = folders
         for folder in before.values():
             folder.stop()
+
+    def _known(self, feed: Feed, known: Mapping[str, Signature]) -> Mapping[str, Signature]:
+        """What need not be read again. What was put aside may be in order by now: a seed says itself what it holds."""
+        if not feed.is_replaced:
+            return known
+        registered = self._ledger.by_paths(feed.name, list(known))
+        put_aside = {path for path, file in registered.items() if file.state is ArrivalState.QUARANTINED}
+        return {path: signature for path, signature in known.items() if path not in put_aside}
 
     @property
     def problems(self) -> tuple[Problem, ...]:

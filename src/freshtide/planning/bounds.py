@@ -90,7 +90,8 @@ class Demand:
 
     @property
     def utilisation(self) -> float:
-        return self.average / self.pace
+        # Of a reference table that names no period nothing is known but that it changes seldom.
+        return 0.0 if self.is_reference and self.period is None else self.average / self.pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

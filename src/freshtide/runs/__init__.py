@@ -9,7 +9,7 @@ whether files are what they were (`integrity`). Nothing here runs anything, and 
 
 from freshtide.runs.announcements import leftover_announcements, pending_announcements
 from freshtide.runs.beginning import beginning_of, reach_of, reconfigure, scheduler_from, uniform_of
-from freshtide.runs.integrity import loaded_files, look_at, require_files, to_rebuild_from
+from freshtide.runs.integrity import has_changed, loaded_files, look_at, require_files, to_rebuild_from
 from freshtide.runs.losses import Holding, Loss, LossFinder, holdings
 from freshtide.runs.patterns import FILES_LOOKED_AT, ArrivalPattern, arrival_pattern
 from freshtide.runs.places import Places
@@ -41,6 +41,7 @@ __all__ = [
     "change_line",
     "continuation_line",
     "decision_line",
+    "has_changed",
     "holdings",
     "last_beginning",
     "leftover_announcements",

@@ -87,6 +87,11 @@ def require_files(disk: Disk, table: Table, files: Iterable[Arrival], *, thoroug
         )
 
 
+def has_changed(disk: Disk, file: Arrival) -> bool:
+    """Whether other content lies where a file was found; nobody is told of it."""
+    return _standing(disk, file, thoroughly=True) is ArrivalState.QUARANTINED
+
+
 def _standing(disk: Disk, file: Arrival, *, thoroughly: bool = False) -> ArrivalState:
     """Ready if the file is what it was when it arrived, away, or quarantined because it holds something else.
 

@@ -17,7 +17,7 @@ from freshtide.core.loads import LoadPlan, due, in_order, plan_load
 from freshtide.core.pieces import FILES_AT_ONCE
 from freshtide.core.steps import ComputedStep, Load, Merge, Refresh, TakeIn
 from freshtide.core.tables import Kind, Table
-from freshtide.runs import loaded_files, look_at, require_files, to_rebuild_from
+from freshtide.runs import has_changed, loaded_files, look_at, require_files, to_rebuild_from
 from freshtide.runtime.execution import Computer, pool_of
 from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.pieces import aim_of
@@ -121,7 +121,9 @@ class Steps:
             if pending is not None:
                 break
         self._absences.note(table.name, pending)
-        files = [*loaded_files(table, self._catalog), *pending] if anew else pending
+        # Under the name of one that was loaded there may lie what was put aside since.
+        loaded = (file for file in self._catalog.arrivals.loaded(table.name) if file.state is ArrivalState.READY)
+        files = [*loaded, *pending] if anew else pending
         plan = plan_load(feed, files, upto=None, freshness=None if anew else reached, safe=None)
         if not plan.arrivals:
             return None
@@ -129,7 +131,7 @@ class Steps:
             furthest = max(reached, plan.freshness or reached)
             plan = replace(plan, freshness=furthest, safe=furthest)
         newest = [item.arrival for item in plan.items]
-        if anew and look_at(self._store.disk, newest, self._catalog) is None:
+        if anew and any(has_changed(self._store.disk, file) for file in newest):
             # It has changed again: what it holds now is found and announced in its turn.
             return None
         if anew:
