@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freshtide.core.arrivals import Arrival
-from freshtide.core.feeds import Feed
+from freshtide.core.arrivals import Arrival, ArrivalState
+from freshtide.core.feeds import Feed, FeedContent
 from freshtide.core.loads import LoadPlan, plan_load
 
 from .declared import arrived, feed
@@ -13,6 +15,7 @@ SECOND = 1_000_000
 PUNCTUATED = feed(punctuation="landing/*.mark")
 LENIENT = feed(lateness=10.0)
 PLAIN = feed()
+REPLACED = feed(content=FeedContent.NEWEST)
 
 
 def plan(
@@ -163,3 +166,30 @@ def test_every_file_is_taken_once_by_a_load_without_bounds(of: Feed, files: list
     rest = [file for file in files if file not in first.arrivals]
     second = plan(of, *rest, freshness=first.freshness, safe=first.safe)
     assert sorted(file.id for file in (*first.arrivals, *second.arrivals)) == [file.id for file in files]
+
+
+def test_of_files_that_each_hold_everything_the_newest_is_loaded_and_those_before_it_are_done_with() -> None:
+    of = plan(REPLACED, arrived(1, 30.0), arrived(2, 10.0), arrived(3, 20.0), freshness=5 * SECOND)
+    assert (loaded(of), [file.id for file in of.superseded], of.replaces) == ([1], [2, 3], True)
+    assert of.freshness == of.safe == 30 * SECOND
+
+
+def test_of_files_that_each_hold_everything_none_is_loaded_that_is_older_than_what_is_there() -> None:
+    of = plan(REPLACED, arrived(1, 30.0), freshness=40 * SECOND)
+    assert (loaded(of), [file.id for file in of.superseded], of.replaces) == ([], [1], False)
+    assert of.freshness == 40 * SECOND
+
+
+def test_of_files_that_each_hold_everything_one_that_is_away_holds_back_no_newer_one() -> None:
+    away = replace(arrived(2, 20.0), state=ArrivalState.AWAY)
+    of = plan(REPLACED, arrived(1, 10.0), away, arrived(3, 30.0))
+    assert (loaded(of), [file.id for file in of.superseded]) == ([3], [1, 2])
+    of = plan(REPLACED, arrived(1, 10.0), away)
+    assert (loaded(of), of.superseded) == ([1], ()), "the other one is still to come"
+
+
+def test_no_row_of_a_reference_table_is_late() -> None:
+    files = [arrived(1, 50.0), arrived(2, 20.0)]
+    of = plan_load(LENIENT, files, upto=None, freshness=60 * SECOND, safe=55 * SECOND, is_reference=True)
+    assert set(late_by_file(of).values()) == {None}
+    assert of.safe == of.freshness

@@ -127,9 +127,13 @@ def plan_load(
 
 
 def _plan_replacement(pending: Iterable[Arrival], *, freshness: int | None) -> LoadPlan:
-    """Of files each of which holds everything, the newest; none of them, where the table has a newer one."""
-    ordered = in_order(pending)
-    there = list(takewhile(lambda file: file.state is not ArrivalState.AWAY, due(ordered, None)))
+    """Of files each of which holds everything, the newest; none of them, where the table has a newer one.
+
+    One that is away is waited for only if nothing newer is there.
+    """
+    there = due(in_order(pending), None)
+    while there and there[-1].state is ArrivalState.AWAY:
+        there.pop()
     is_newer = bool(there) and (freshness is None or _stamp(there[-1]) >= freshness)
     newest, superseded = (there[-1:], there[:-1]) if is_newer else ([], there)
     reached = _latest([freshness, *(_stamp(file) for file in newest)])
