@@ -144,6 +144,25 @@ def test_operators_are_followed_while_both_sources_move_and_revise(shop: Shop) -
     assert {name for name in (*VIEWS, "of_views") if not was_from_changes(shop, name)} == set()
 
 
+def test_a_changed_dimension_is_followed_by_the_rows_of_its_keys(shop: Shop) -> None:
+    shop.events("a")
+    dimension = {"path": "landing/d/*", "format": "csv", "schema": {"k": "string", "name": "string"}}
+    shop.warehouse.feed("d_feed", **dimension, content="newest", settle="renamed")
+    shop.warehouse.sql("CREATE STREAMING TABLE d AS SELECT * FROM STREAM d_feed")
+    shop.view("named", "SELECT a.ts, a.v, d.name FROM a LEFT JOIN d ON a.k = d.k", maintain="incremental")
+    shop.view("by_name", "SELECT name, sum(v) AS total FROM named GROUP BY name", maintain="incremental")
+    shop.drop("d", "1.csv", "k,name\nx,Xaver\ny,Yves\n")
+    drop_in_turns(shop, "a", 3)
+    before = {file.path for file in snapshot_of(shop, "named").files}
+    shop.drop("d", "2.csv", "k,name\nx,Xenia\ny,Yves\nz,Zoe\n")
+    shop.load()
+    assert was_from_changes(shop, "named")
+    assert was_from_changes(shop, "by_name")
+    assert before != {file.path for file in snapshot_of(shop, "named").files}
+    assert {row["name"] for row in shop.rows("by_name")} == {"Xenia", "Yves", "Zoe"}
+    shop.check()
+
+
 def test_a_query_without_a_rule_is_refused_by_the_operator_that_lacks_it(shop: Shop) -> None:
     shop.events("a")
     shop.view("some", "SELECT ts, v FROM a LIMIT 3", maintain="incremental")

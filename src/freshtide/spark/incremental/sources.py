@@ -7,7 +7,7 @@ rows that were only written to other files do both, and drop out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, functions
@@ -19,7 +19,7 @@ from freshtide.spark.incremental.operators import Keys, NeedsAllError, When, res
 from freshtide.spark.incremental.plans import columns, signed
 from freshtide.spark.reading import empty_frame, read_files, stamped_before, stamped_from
 from freshtide.spark.schemas import quoted
-from freshtide.storage import DataFile, Snapshot
+from freshtide.storage import DataFile, Snapshot, UpdateRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +43,17 @@ class ViewSources:
         graph: TableGraph,
         names: Sequence[str],
         *,
-        seen: Mapping[str, int] | None,
-        freshness: int | None,
+        record: UpdateRecord | None,
         cut: int,
     ) -> None:
-        """`seen` are the updates of the sources that the view has; None: it is made anew, and has no past."""
+        """`record` says what the view has been computed from; None: it is made anew, and has no past."""
         self._states = states
         self._graph = graph
         self._cuts = Cuts(graph)
         self._after = {name: self._reached(name, cut) for name in names}
         self._before: dict[str, _State] = {}
-        if seen is not None and freshness is not None:
-            self._before = {name: self._left(name, seen.get(name), freshness) for name in names}
+        if record is not None:
+            self._before = {name: self._left(name, record) for name in names}
 
     @property
     def consumed(self) -> dict[str, int]:
@@ -100,7 +99,9 @@ class ViewSources:
 
     def _reached(self, name: str, cut: int) -> _State:
         snapshot = self._states.pin(name)
-        if self._graph.is_update_stream(name) or snapshot is None:
+        if not self._states.counts(name):
+            raise NeedsAllError(f"'{name}' has been computed with other reference data.")
+        if self._is_read_as_it_is(name) or snapshot is None:
             return _State(snapshot=snapshot)
         if self._cuts.appends_only(name):
             return _State(snapshot=snapshot, before=self._bounded(name, cut))
@@ -110,10 +111,14 @@ class ViewSources:
             raise NeedsAllError(f"No version of '{name}' is as fresh as the view is to be.")
         return _State(snapshot=snapshot)
 
-    def _left(self, name: str, seen: int | None, freshness: int) -> _State:
+    def _is_read_as_it_is(self, name: str) -> bool:
+        return self._graph[name].is_reference or self._graph.is_update_stream(name)
+
+    def _left(self, name: str, record: UpdateRecord) -> _State:
         """The state that the view was computed from."""
-        before = None
-        if not self._graph.is_update_stream(name) and self._cuts.appends_only(name):
+        before, seen, freshness = None, record.sources.get(name), record.freshness
+        assert freshness is not None, "what has been computed is up to some time"
+        if not self._is_read_as_it_is(name) and self._cuts.appends_only(name):
             before = self._bounded(name, freshness)
             if seen is not None and self._states.revised_since(name, seen) is None:
                 # Nothing but later rows has come: the newest version has those of before as well.
@@ -123,7 +128,7 @@ class ViewSources:
         found = self._states.after(name, seen)
         if found is None:
             raise NeedsAllError(f"What '{name}' held after its update {seen} is not kept any more.")
-        if before is None and not self._graph.is_update_stream(name) and found.freshness != freshness:
+        if not self._is_read_as_it_is(name) and not _was_read(found, record, is_cut=before is not None):
             raise NeedsAllError(f"'{name}' was not read as it was stored.")
         return _State(snapshot=found, before=before)
 
@@ -174,3 +179,10 @@ class ViewSources:
         known = {name.lower() for name in frame.columns}
         found = [quoted(name) if name.lower() in known else functions.lit(None) for name in names]
         return frame.select(*found).toDF(*columns(len(names)))
+
+
+def _was_read(found: Snapshot, record: UpdateRecord, *, is_cut: bool) -> bool:
+    """Whether a version is what a view has read, and did not compute from what is below it."""
+    contents = {} if found.record is None else found.record.contents
+    same = all(record.contents.get(name, number) == number for name, number in contents.items())
+    return same and (is_cut or found.freshness == record.freshness)

@@ -7,7 +7,7 @@ kept any more. The refresh after that makes what its operators keep, and from th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -126,14 +126,14 @@ class IncrementalViewMaintainer:
         compiled, plans = self._compiled(), Plans(self._states.session)
         tables = [self._store.table(state_beside(self._table, at)) for at in range(len(compiled.stateful))]
         number = next_number(self._stored, tables, at=self._clock())
+        # Before anybody asks what has changed: what lands in a source from here on is for the next update.
+        contents = self._states.settle(self._table.name)
         record = current.record
         assert record is not None, "a view that counts says what it is made of"
         kept = f"{definition} {compiled.fingerprint}"
         numbers = _known_states(record, tables, kept)
-        seen = None if numbers is None else record.sources
-        sources = ViewSources(
-            self._states, self._graph, self._table.sources, seen=seen, freshness=current.freshness, cut=cut
-        )
+        before = None if numbers is None else record
+        sources = ViewSources(self._states, self._graph, self._table.sources, record=before, cut=cut)
         large = self._is_large(sources, anew=numbers is None)
         states = KeptStates(plans, tables, numbers=numbers, number=number, large=large)
         run = Run(plans, sources, states)
@@ -146,7 +146,7 @@ class IncrementalViewMaintainer:
         changes = states.changes()
         now = {table.name: numbers[at] for at, table in enumerate(tables)} if numbers is not None else {}
         now |= {change.table.name: number for change in changes}
-        is_revised = cut <= (current.freshness or cut) or self._is_revised(record)
+        is_revised = self._table.is_reference or cut <= (current.freshness or cut) or self._is_revised(record, contents)
         own = UpdateRecord(
             number=number,
             kind=UpdateKind.REFRESH,
@@ -154,6 +154,7 @@ class IncrementalViewMaintainer:
             safe=cut,
             definition=definition,
             sources=sources.consumed,
+            contents=contents,
             states=now,
             from_changes=numbers is not None,
             revised_from=BEGINNING if is_revised else None,
@@ -167,10 +168,12 @@ class IncrementalViewMaintainer:
             raise NeedsAllError("Too much has changed to be taken through one process.")
         return False
 
-    def _is_revised(self, record: UpdateRecord) -> bool:
+    def _is_revised(self, record: UpdateRecord, contents: Mapping[str, int]) -> bool:
         """Whether anything but later rows has come."""
         revised_since = self._states.revised_since
-        return any(revised_since(name, record.sources.get(name, 0)) is not None for name in self._table.sources)
+        return record.contents != contents or any(
+            revised_since(name, record.sources.get(name, 0)) is not None for name in self._table.sources
+        )
 
     def _made_anew(self, frame: DataFrame, names: tuple[str, ...], number: int, *, large: bool) -> _Exchange:
         written = write_result(
