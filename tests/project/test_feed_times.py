@@ -125,10 +125,19 @@ def test_expressions_of_one_row_are_taken(expression: str) -> None:
     assert found.time.expression == expression
 
 
-def test_a_feed_without_any_time_lacks_its_time_column() -> None:
+def test_a_feed_without_any_time_brings_reference_data_of_its_zone() -> None:
     found, problems = read("time_zone: Europe/Berlin\n")
-    assert found is None
-    assert problems == ["feeds/cpu.yml:1: 'time_column' is missing."]
+    assert problems == []
+    assert found is not None
+    assert found.is_reference
+    assert found.time_zone == "Europe/Berlin"
+
+
+def test_a_computed_time_is_no_reference_data() -> None:
+    found, problems = read('time: "to_timestamp(cpu)"\ntimestamp: modified\nlateness: 5m\n')
+    assert problems == []
+    assert found is not None
+    assert not found.is_reference
 
 
 def test_local_times_that_would_stay_local_or_meet_as_keys_are_refused() -> None:

@@ -137,5 +137,6 @@ def test_a_view_without_a_key_is_computed_in_full_because_the_past_is_gone(quote
     (note,) = project.notes
     assert str(note) == (
         "tables/v.sql:1: 'v' is computed in full at each update: its source 'quotes' keeps only the newest row of "
-        "each key, so its past is gone. Say so with maintain = 'full' if that is meant."
+        "each key, so its past is gone. Say so with maintain = 'full' if that is meant, or try maintain = "
+        "'incremental'."
     )

@@ -37,13 +37,15 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
     """Check the project, Spark's column resolution included, without running anything."""
     from freshtide.runs import Places
     from freshtide.runtime import loading_flows, open_store
-    from freshtide.spark import SparkTracks, resolve_columns, start_session
+    from freshtide.spark import SparkTracks, against_changes, resolve_columns, start_session
 
     loaded = open_project(project)
     tracks = SparkTracks(start_session(loaded.settings.spark, log=Places(loaded).spark_log))
     try:
         flows = loading_flows(loaded, open_store(loaded))
-        schemas = resolve_columns(tracks.session("analysis"), loaded.feeds, loaded.graph, flows=flows)
+        session = tracks.session("analysis")
+        schemas = resolve_columns(session, loaded.feeds, loaded.graph, flows=flows)
+        against = against_changes(session, loaded.graph, schemas)
     finally:
         tracks.stop()
     if as_json:
@@ -52,6 +54,8 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
                 "name": table.name,
                 "maintain": str(table.maintain),
                 "reason": table.maintenance_reason,
+                "can_follow_changes": against[table.name] is None if table.name in against else None,
+                "against_changes": against.get(table.name),
                 "time_column": table.time_column,
                 "updates": _updates_json(table.latest),
                 "columns": schemas.types(table.name),
@@ -63,6 +67,11 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
         return
     for note in loaded.notes:
         print_problem(note, colour="yellow")
+    for name, operator in against.items():
+        could = (
+            "can be maintained from changes" if operator is None else f"cannot be maintained from changes: {operator}"
+        )
+        console.print(f"[dim]'{escape(name)}' is computed in full. It {escape(could)}.[/dim]")
     found = f"{len(loaded.feeds)} feeds and {len(loaded.graph)} tables"
     if loaded.flows:
         found = f"{len(loaded.feeds)} feeds, {len(loaded.graph)} tables and {number_of(len(loaded.flows), 'flow')}"

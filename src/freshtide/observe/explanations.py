@@ -9,6 +9,7 @@ from freshtide.catalog import Catalog, UpdateRow
 from freshtide.core.durations import format_duration
 from freshtide.core.feeds import Feed
 from freshtide.core.instants import format_instant
+from freshtide.core.tables import Maintenance, Table
 from freshtide.observe.health import feed_healths
 from freshtide.observe.outlooks import group_story, outlook_of, prospect_story, queue_story, reservation_story
 from freshtide.observe.reconstruction import scheduler_now
@@ -79,6 +80,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     sentences += queue_story(scheduler, outlook, run_going_on=run_going_on)
     last = next(iter(catalog.updates.recent(name, 1)), None)
     sentences += _last_decision(last)
+    sentences += _maintenance_story(project.graph[name])
     return Explanation(
         table=name,
         sentences=tuple(sentences),
@@ -270,6 +272,21 @@ def _last_decision(update: UpdateRow | None) -> list[str]:
         f"ahead of {others}{length}."
     )
     return [told + (f" It failed: {update.error}" if update.error else "")]
+
+
+def _maintenance_story(table: Table) -> list[str]:
+    """How a view is brought up to date, and why so."""
+    if table.is_base:
+        return []
+    ways = {
+        Maintenance.APPEND: "Updates of it add rows",
+        Maintenance.PARTITIONS: "Updates of it compute the buckets that are open",
+        Maintenance.FULL: "Each update computes all of it",
+        Maintenance.INCREMENTAL: "Updates of it follow what has changed of its sources",
+        Maintenance.LATEST: "Updates of it compute the keys that have changed",
+    }
+    reason = f": {table.maintenance_reason}" if table.maintenance_reason else ""
+    return [f"{ways[table.maintain]} (maintain = '{table.maintain}'{reason})."]
 
 
 def _limiting_chain(project: Project, catalog: Catalog, name: str) -> tuple[str, ...]:

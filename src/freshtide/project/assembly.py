@@ -122,7 +122,7 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
             yield Problem(
                 message=f"'{table.name}' is computed in full at each update: {table.maintenance_reason}.",
                 origin=table.origin,
-                way_out="Try maintain = 'incremental', or say so with maintain = 'full' if that is meant.",
+                way_out="Say so with maintain = 'full' if that is meant, or try maintain = 'incremental'.",
             )
     yield from short_targets(tables, declarations.feeds)
     yield from slow_joins(tables)

@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Maintenance, SqlQuery, Table
+from freshtide.core.tables import Kind, Maintenance, SqlQuery, Table
 from freshtide.spark.computedtimes import check_computed_time
 from freshtide.spark.failures import plain_words
 from freshtide.spark.flows.loads import LoadingFlows
@@ -94,6 +94,21 @@ def _problems_of_times(session: SparkSession, feeds: Mapping[str, Feed], graph: 
                 check_computed_time(session, feed)
         except FreshtideError as error:
             found[name] = Problem(message=error.message, origin=feed.origin, way_out=error.way_out)
+    return found
+
+
+def against_changes(session: SparkSession, graph: TableGraph, schemas: TableSchemas) -> dict[str, str | None]:
+    """Of each view that is computed in full, what keeps it from being maintained from changes; None: nothing does."""
+    found: dict[str, str | None] = {}
+    for table in graph.values():
+        if table.kind is not Kind.VIEW or table.maintain is not Maintenance.FULL:
+            continue
+        try:
+            compiled(session, table.query, {source: schemas.of(source) for source in table.sources})
+        except NotIncrementalError as error:
+            found[table.name] = error.operator
+        else:
+            found[table.name] = None
     return found
 
 
