@@ -134,7 +134,7 @@ def test_a_feed_without_any_time_brings_reference_data_of_its_zone() -> None:
 
 
 def test_a_computed_time_is_no_reference_data() -> None:
-    found, problems = read('time: "to_timestamp(cpu)"\ntimestamp: modified\nlateness: 5m\n')
+    found, problems = read('time: "to_timestamp(day)"\ntimestamp: modified\nlateness: 5m\n')
     assert problems == []
     assert found is not None
     assert not found.is_reference

@@ -123,8 +123,8 @@ def test_grains_are_durations_or_units(written: str, grain: Grain) -> None:
         ),
         (
             "'maintain' = 'apend'",
-            "'apend' is not a way to maintain a table. Did you mean 'append'? Known: append, full, incremental, latest, "
-            "partitions.",
+            "'apend' is not a way to maintain a table. Did you mean 'append'? Known: append, full, incremental, "
+            "latest, partitions.",
         ),
         ("'emit' = 'close'", "'close' is not a way to emit buckets. Did you mean 'closed'? Known: all, closed."),
         (
