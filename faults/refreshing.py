@@ -13,7 +13,6 @@ from faults.tables import VIEWS
 from freshtide.core.cuts import Cuts
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros
-from freshtide.core.maintenance import MODES
 from freshtide.core.steps import Refresh, Span
 from freshtide.core.tables import Maintenance, Table
 from freshtide.storage import (
@@ -125,7 +124,7 @@ class Refreshing:
             return None, None
         seen = current.record.sources.get(source, 0)
         revised = self._store.table(source).revised_since(seen)
-        if anew or MODES[table.maintain].is_written_whole or (revised is not None and revised <= current.freshness):
+        if anew or table.maintain is Maintenance.FULL or (revised is not None and revised <= current.freshness):
             return BEGINNING, None
         if table.maintain is Maintenance.PARTITIONS:
             return None, self._cuts.closed_before(table.name, current.freshness)

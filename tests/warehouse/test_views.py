@@ -51,6 +51,29 @@ def test_a_bucketed_view_replaces_open_buckets_and_leaves_closed_ones_alone(shop
     shop.check()
 
 
+def test_a_view_in_full_writes_only_the_rows_that_differ(shop: Shop) -> None:
+    shop.events("a")
+    shop.view("totals", "SELECT k, sum(v) AS total FROM a GROUP BY k", maintain="full")
+    shop.view("order_of_keys", "SELECT k, rank() OVER (ORDER BY k) AS place FROM totals", maintain="full")
+    shop.drop_events("a", "1.csv", [(at, f"k{at}", 1) for at in range(20)])
+    shop.load()
+    first = files_of(shop, "totals"), files_of(shop, "order_of_keys")
+    shop.drop_events("a", "2.csv", [(30, "new", 1)])
+    shop.load()
+    # One row has come, and none has gone.
+    assert first[0] < files_of(shop, "totals")
+    shop.drop_events("a", "3.csv", [(40, "k3", 0), (41, "new", 0)])
+    shop.load()
+    # Equal totals: nothing differs, and nothing is written.
+    assert first[0] < files_of(shop, "totals")
+    assert first[1] < files_of(shop, "order_of_keys")
+    shop.drop_events("a", "4.csv", [(50, "k3", 5)])
+    shop.load()
+    assert first[0].isdisjoint(files_of(shop, "totals"))
+    assert len(shop.rows("totals")) == 21
+    shop.check()
+
+
 def test_a_view_that_emits_closed_buckets_waits_until_a_bucket_is_over(shop: Shop) -> None:
     shop.events("a")
     shop.view("minutes", "SELECT date_trunc('minute', ts) AS minute, count(*) AS n FROM a GROUP BY 1", emit="closed")

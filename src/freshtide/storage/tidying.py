@@ -37,7 +37,7 @@ class Tidying:
             return
         if table.is_latest:
             self._compact(stored, at=self._clock(), largest=LARGEST_FILE)
-        elif not MODES[table.maintain].is_written_whole:
+        else:
             closed = None
             if MODES[table.maintain].has_open_buckets and snapshot.freshness is not None:
                 closed = self._cuts.closed_before(table.name, snapshot.freshness)

@@ -11,7 +11,6 @@ class Append:
 
     only_appends = True
     has_open_buckets = False
-    is_written_whole = False
     follows_changes = False
 
     def open_for(self, table: Table) -> int | None:

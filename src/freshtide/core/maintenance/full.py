@@ -10,7 +10,6 @@ class Full:
 
     only_appends = False
     has_open_buckets = False
-    is_written_whole = True
     follows_changes = False
 
     def open_for(self, table: Table) -> int | None:  # noqa: ARG002 - of whatever table

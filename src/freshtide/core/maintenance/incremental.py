@@ -10,7 +10,6 @@ class Incremental:
 
     only_appends = False
     has_open_buckets = False
-    is_written_whole = False
     follows_changes = True
 
     def open_for(self, table: Table) -> int | None:  # noqa: ARG002 - of whatever table

@@ -21,11 +21,6 @@ class Mode(Protocol):
         ...
 
     @property
-    def is_written_whole(self) -> bool:
-        """Whether each update writes all files anew, so that none is ever worth merging."""
-        ...
-
-    @property
     def follows_changes(self) -> bool:
         """Whether an update takes as long as much has changed, wherever that is in time."""
         ...

@@ -11,7 +11,6 @@ class Partitions:
 
     only_appends = False
     has_open_buckets = True
-    is_written_whole = False
     follows_changes = False
 
     def open_for(self, table: Table) -> int | None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, functions
@@ -23,7 +22,6 @@ from freshtide.core.steps import Refresh
 from freshtide.core.tables import Table
 from freshtide.spark.asof import TableStates
 from freshtide.spark.incremental import (
-    FEW_BYTES,
     SIGN,
     Compiled,
     KeptStates,
@@ -35,10 +33,9 @@ from freshtide.spark.incremental import (
     StateChange,
     ViewSources,
     When,
-    having,
-    left_over,
 )
 from freshtide.spark.jvm import collected
+from freshtide.spark.maintenance.exchanges import Rest, without
 from freshtide.spark.maintenance.views import ViewMaintainer
 from freshtide.spark.reading import read_files
 from freshtide.spark.schemas import quoted
@@ -55,7 +52,6 @@ from freshtide.storage import (
     UpdateRecord,
     aligned,
     next_number,
-    stored_rows,
 )
 
 _logger = logging.getLogger(__name__)
@@ -69,14 +65,6 @@ class _Exchange:
     written: Written
     remove: tuple[DataFile, ...] = ()
     replace_all: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rest:
-    """What is left of the files that have rows which go."""
-
-    left: pa.Table
-    touched: tuple[DataFile, ...]
 
 
 class IncrementalViewMaintainer:
@@ -194,7 +182,7 @@ class IncrementalViewMaintainer:
         )
         if not gone.num_rows:
             return _Exchange(written=self._written(added, number))
-        files = self._here(current, gone, names) or self._by_spark(run, current, gone, names)
+        files = without(current, gone) or self._by_spark(run, current, gone, names)
         rows = files.left if added.num_rows == 0 else pa.concat_tables([files.left, aligned(added, files.left.schema)])
         expected = sum(file.rows for file in files.touched) - gone.num_rows
         if files.left.num_rows != expected:
@@ -202,32 +190,13 @@ class IncrementalViewMaintainer:
             raise NeedsAllError(f"'{self._table.name}' does not have {differ} rows that have gone from it.")
         return _Exchange(written=self._written(rows, number), remove=files.touched)
 
-    def _here(self, current: Snapshot, gone: pa.Table, names: tuple[str, ...]) -> _Rest | None:
-        """The same for a small view, without Spark; None where it is not for Arrow."""
-        if current.partition_by or current.size > FEW_BYTES:
-            return None
-        parts, touched = [], []
-        try:
-            for file in current.files:
-                rows = stored_rows(current, (file,)).select(list(names))
-                if having(rows, names, gone).any():
-                    parts.append(rows)
-                    touched.append(file)
-            together = pa.concat_tables([*parts, aligned(gone, stored_rows(current, ()).select(list(names)).schema)])
-            signs = np.ones(together.num_rows, dtype=np.int64)
-            signs[together.num_rows - gone.num_rows :] = -1
-            left, _ = left_over(together, signs, names)
-        except pa.ArrowNotImplementedError:
-            return None
-        return _Rest(left=left, touched=tuple(touched))
-
-    def _by_spark(self, run: Run, current: Snapshot, gone: pa.Table, names: tuple[str, ...]) -> _Rest:
+    def _by_spark(self, run: Run, current: Snapshot, gone: pa.Table, names: tuple[str, ...]) -> Rest:
         frame = run.plans.local(gone, run.plans.schema_of(gone.schema))
         touched = self._touched(current, frame, names)
         if sum(file.size for file in touched) > self._large_update:
             raise NeedsAllError("Too much of the view would have to be written anew.")
         rest = read_files(self._states.session, current, touched).select(*map(quoted, names)).exceptAll(frame)
-        return _Rest(left=collected(rest), touched=touched)
+        return Rest(left=collected(rest), touched=touched)
 
     def _touched(self, current: Snapshot, gone: DataFrame, names: tuple[str, ...]) -> tuple[DataFile, ...]:
         """The files that have rows which go."""
