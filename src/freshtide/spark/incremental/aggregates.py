@@ -40,7 +40,10 @@ class Aggregate:
         self.place = place
         self._child = child
         self._below: Sequence[Attribute] = plans.output(plan.child())
-        self._grouping = [_grouping(plans, expression) for expression in listed(plan.groupingExpressions())]
+        # Of fixed values Spark leaves one where nothing else is grouped by: rows are one group then, or none.
+        grouping = [one for one in listed(plan.groupingExpressions()) if not one.foldable()]
+        self._grouping = [_grouping(plans, expression) for expression in grouping]
+        self._is_there_without_rows = plan.groupingExpressions().isEmpty()
         ids = {attribute.id: at for at, attribute in enumerate(self._below)}
         self._key_places = tuple(ids[attribute.id] for attribute in self._grouping)
         self._functions: list[Function] = []
@@ -59,6 +62,8 @@ class Aggregate:
 
         self._results = [plans.rewritten(result, exchange) for result in listed(plan.aggregateExpressions())]
         self.width = len(self._results)
+        self.kept = [attribute.java for attribute in self._grouping] + [one.java for one in self._functions]
+        """Expressions of what is kept, for their types."""
         groups = {attribute.id: at for at, attribute in enumerate(self._grouping)}
         self._passes = _passed(plans, self._results, groups)
 
@@ -160,7 +165,8 @@ class Aggregate:
             if function.merges:
                 figures += [functions.expr(f"{buffer.gathered} AS {buffer.name}") for buffer in function.buffers]
             else:
-                figures.append(run.plans.by_names(function.java, *_asked_by(function, place)).alias(function.names[0]))
+                own = run.plans.by_names(function.java, rows, *_asked_by(function, place))
+                figures.append(own.alias(function.names[0]))
         return run.plans.grouped(rows, len(self._grouping), figures)
 
     def _result(self, run: Run, kept: DataFrame, *, with_sign: bool = False) -> DataFrame:
@@ -175,6 +181,8 @@ class Aggregate:
             else:
                 values += [f"{name} AS v{place}_{name}" for name in function.names]
                 attributes += [Attribute(java) for java in buffer_attributes(function)]
+        if not self._is_there_without_rows and not groups:
+            kept = kept.where(f"{_ROWS} > 0")
         sign, signs = (run.sign, [SIGN]) if with_sign else (None, [])
         bound = plans.bound(kept.selectExpr(*groups, *values, *signs), attributes, sign)
         results = [*self._results, *([] if sign is None else [sign.java])]

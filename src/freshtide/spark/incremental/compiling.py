@@ -20,9 +20,10 @@ from freshtide.spark.incremental.aggregates import Aggregate
 from freshtide.spark.incremental.joins import Join
 from freshtide.spark.incremental.keyed import Keyed
 from freshtide.spark.incremental.leaves import Constant, Leaf
-from freshtide.spark.incremental.operators import NotIncrementalError, Operator, require_comparable
+from freshtide.spark.incremental.operators import NotIncrementalError, Operator, require_comparable, require_storable
 from freshtide.spark.incremental.plans import Attribute, Plans, kind_of, listed
 from freshtide.spark.incremental.rowwise import Expand, Project, RowWise, Union
+from freshtide.spark.incremental.subqueries import with_joined_values
 from freshtide.spark.queries import evaluate, source_names
 from freshtide.spark.schemas import TableSchemas
 
@@ -32,7 +33,7 @@ _NUMBERED = re.compile(r"#\d+L?")
 _WORDS = {
     "GlobalLimit": "LIMIT without ORDER BY",
     "LocalLimit": "LIMIT without ORDER BY",
-    "Offset": "OFFSET",
+    "Offset": "OFFSET without ORDER BY",
     "Sample": "TABLESAMPLE",
     "BatchEvalPython": "a function in Python",
     "ArrowEvalPython": "a function in Python",
@@ -62,7 +63,7 @@ def compiled(session: SparkSession, query: Query, schemas: Mapping[str, StructTy
     opaque = [plans.opaque(schemas[name]) for name in names]
     frame = evaluate(session, query, [source for source, _ in opaque])
     require_comparable(frame.schema)
-    plan = plans.optimised(frame)
+    plan = with_joined_values(plans, plans.optimised(frame))
     sources = {number: name for (_, number), name in zip(opaque, names, strict=True)}
     compiler = _Compiler(plans, sources)
     compiler.ask_for(plans.output(plan))
@@ -108,9 +109,6 @@ class _Compiler:
             return
         if not plan.deterministic():
             raise NotIncrementalError("what gives another result each time")
-        for expression in listed(plan.expressions()):
-            if self._plans.has_subquery(expression):
-                raise NotIncrementalError("a subquery that gives a single value")
         self.asked |= {int(one.exprId().id()) for one in listed(plan.references().toSeq())}
         for child in listed(plan.children()):
             if kind_of(plan) == "Union":
@@ -143,9 +141,10 @@ class _Compiler:
                 return self._aggregate(plan)
             case "Window":
                 return self._window(plan, plan)
-            case "GlobalLimit":
+            case "GlobalLimit" | "Offset":
                 return self._first_rows(plan)
-            case "Sort" | "SubqueryAlias" | "ResolvedHint":
+            case "Sort" | "Repartition" | "RepartitionByExpression" | "RebalancePartitions":
+                # Which rows there are does not hang on where they are.
                 return self.operator(plan.child())
         raise NotIncrementalError(_WORDS.get(kind, f"the operator {kind}"))
 
@@ -166,8 +165,12 @@ class _Compiler:
         ]
         if not sessions:
             return self._keeps(Aggregate(self._plans, plan, self.operator(plan.child()), len(self.stateful)))
-        keys = [Attribute(one) for one in grouping if one not in sessions]
-        return self._keyed(plan, plan, keys)
+        keys = [one for one in grouping if one not in sessions and not one.foldable()]
+        # What is kept lies behind its key, which the query need not ask for.
+        results = [*listed(plan.aggregateExpressions()), *keys]
+        with_keys = self._plans.aggregated(grouping, results, plan.child())
+        output = self._plans.output(plan)
+        return self._keyed(with_keys, with_keys, [Attribute(one) for one in keys], output=output)
 
     def _window(self, plan: JavaObject, bottom: JavaObject) -> Operator:
         partition = listed(bottom.partitionSpec())
@@ -184,17 +187,28 @@ class _Compiler:
         return self._window(plan, below) if kind_of(below) == "Window" else None
 
     def _first_rows(self, plan: JavaObject) -> Operator:
-        local = plan.child()
-        ordered = local.child() if kind_of(local) == "LocalLimit" else local
-        if kind_of(ordered) != "Sort":
-            raise NotIncrementalError(_WORDS["GlobalLimit"])
+        ordered = plan.child()
+        while kind_of(ordered) in {"LocalLimit", "Offset", "Project"}:
+            ordered = ordered.child()
+        if kind_of(ordered) != "Sort" or not getattr(ordered, "global")():
+            raise NotIncrementalError(_WORDS[kind_of(plan)])
         return self._keyed(plan, ordered, [])
 
-    def _keyed(self, plan: JavaObject, bottom: JavaObject, keys: list[Attribute]) -> Operator:
+    def _keyed(
+        self,
+        plan: JavaObject,
+        bottom: JavaObject,
+        keys: list[Attribute],
+        *,
+        output: list[Attribute] | None = None,
+    ) -> Operator:
         child = self.operator(bottom.child())
-        return self._keeps(Keyed(self._plans, plan, bottom, child, len(self.stateful), keys=keys))
+        output = self._plans.output(plan) if output is None else output
+        return self._keeps(Keyed(self._plans, plan, bottom, child, len(self.stateful), keys=keys, output=output))
 
     def _keeps(self, operator: Aggregate | Keyed) -> Operator:
+        for expression in operator.kept:
+            require_storable(self._plans.type_of(expression))
         # An operator below it has taken a place meanwhile.
         operator.place = len(self.stateful)
         self.stateful.append(operator)

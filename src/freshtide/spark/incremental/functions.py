@@ -7,6 +7,7 @@ point numbers are not undone: what is left of a large number that has come and g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from freshtide.spark.incremental.plans import SIGN, kind_of
 
 _INTEGERS = {"tinyint", "smallint", "int", "bigint"}
 _FLOATS = {"float", "double"}
+_DECIMAL = re.compile(r"decimal\((?P<digits>\d+),\s*(?P<scale>\d+)\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +84,6 @@ class _Argument:
     def kind(self) -> str:
         return self.kinds[0]
 
-    @property
-    def signed(self) -> str:
-        return f"CASE WHEN {SIGN} > 0 THEN {self.value} ELSE -({self.value}) END"
-
     def buffer(self, part: str, gathered: str, merged: Callable[[str, str], str]) -> Buffer:
         name = f"f{self.place}{part}"
         return Buffer(name=name, gathered=gathered, merged=merged(f"old.{name}", f"new.{name}"))
@@ -96,7 +94,10 @@ class _Argument:
         return self.buffer("_n", gathered, lambda old, new: f"coalesce({old}, 0L) + {new}")
 
     def total(self, kind: str) -> Buffer:
-        gathered = f"coalesce(CAST(sum({self.signed}) AS {kind}), CAST(0 AS {kind}))"
+        # The least number of a type has no counterpart in it: that of what has gone is a number of a wider one.
+        value = self.value if self.kind.startswith("decimal") else f"CAST({self.value} AS {kind})"
+        signed = f"CASE WHEN {SIGN} > 0 THEN {value} ELSE -({value}) END"
+        gathered = f"coalesce(CAST(sum({signed}) AS {kind}), CAST(0 AS {kind}))"
         return self.buffer("_s", gathered, lambda old, new: f"CAST(coalesce({old}, 0) + {new} AS {kind})")
 
 
@@ -116,7 +117,7 @@ def _count(java: JavaObject, argument: _Argument) -> Function:
 
 
 def _sum(java: JavaObject, argument: _Argument) -> Function | None:
-    if argument.kind not in _INTEGERS | _FLOATS and not argument.kind.startswith("decimal"):
+    if argument.kind not in _INTEGERS | _FLOATS and not _adds_exactly(argument.result):
         return None
     total, number = argument.total(argument.result), argument.number()
     value = f"CASE WHEN {number.name} > 0 THEN {total.name} END"
@@ -126,8 +127,11 @@ def _sum(java: JavaObject, argument: _Argument) -> Function | None:
 def _average(java: JavaObject, argument: _Argument) -> Function | None:
     number = argument.number()
     if argument.kind.startswith("decimal"):
+        kind = str(_buffer_types(argument.function)[0])
+        if not _adds_exactly(kind):
+            return None
         # As Spark divides it, which rounds: it is given what it would have added up and counted.
-        total = argument.total(str(_buffer_types(argument.function)[0]))
+        total = argument.total(kind)
         return Function(java=java, buffers=(total, number), value=None, merges=True, undoes=True)
     if argument.kind in _INTEGERS:
         total = argument.total("DECIMAL(38, 0)")
@@ -137,6 +141,12 @@ def _average(java: JavaObject, argument: _Argument) -> Function | None:
         return None
     value = f"CASE WHEN {number.name} > 0 THEN CAST({total.name} AS DOUBLE) / CAST({number.name} AS DOUBLE) END"
     return Function(java=java, buffers=(total, number), value=value, merges=True, undoes=argument.kind in _INTEGERS)
+
+
+def _adds_exactly(kind: str) -> bool:
+    """Whether Spark adds two such decimals without leaving out the last digit to make room for a first one."""
+    found = _DECIMAL.fullmatch(kind.lower())
+    return found is not None and (int(found["digits"]) < 38 or int(found["scale"]) <= 6)
 
 
 def _buffer_types(function: JavaObject) -> list[str]:

@@ -14,6 +14,7 @@ from freshtide.spark.incremental.operators import (
     Operator,
     When,
     key_column,
+    pushed,
     restricted,
     union,
 )
@@ -77,8 +78,11 @@ class Join:
         left_keys, right_keys = found or (None, None)
         self._left = _Side(plans, plan.left(), left, left_keys)
         self._right = _Side(plans, plan.right(), right, right_keys)
-        self._output = [attribute.java for attribute in plans.output(plan)]
+        output = plans.output(plan)
+        self._output = [attribute.java for attribute in output]
         self.width = len(self._output)
+        on_left = {attribute.id: place for place, attribute in enumerate(self._left.attributes)}
+        self._on_left = {place: on_left[a.id] for place, a in enumerate(output) if a.id in on_left}
 
     def changes(self, run: Run) -> DataFrame | None:
         left, right = run.settled(self._left.operator), run.settled(self._right.operator)
@@ -110,10 +114,7 @@ class Join:
 
     def _all_on_left(self, keys: Keys) -> Keys | None:
         """Keys of columns of the left side, where rows of it that have others make no row that has these."""
-        width = self._left.operator.width
-        if self._kind in {"RightOuter", "FullOuter"} or not all(place < width for place in keys.places):
-            return None
-        return keys
+        return None if self._kind in {"RightOuter", "FullOuter"} else pushed(keys, self._on_left)
 
     def _gained(self, run: Run, changed: Settled, *, by_left: bool, when: When) -> DataFrame:
         """What changes of one side give with the rows of the other."""

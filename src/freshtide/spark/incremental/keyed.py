@@ -28,10 +28,11 @@ class Keyed:
         place: int,
         *,
         keys: Sequence[Attribute],
+        output: Sequence[Attribute],
     ) -> None:
         """`plan` is one operator or several above each other, the lowest of which, `bottom`, stands on the child.
 
-        The columns of the key are among those of the child, and pass through.
+        The columns of the key are among those of the child, and pass through. `output` are those that are asked for.
         """
         self.place = place
         self._plan = plan
@@ -41,8 +42,10 @@ class Keyed:
         ids = {attribute.id: at for at, attribute in enumerate(self._below)}
         self._key_places = tuple(ids[attribute.id] for attribute in keys)
         self._keys = [attribute.java for attribute in keys]
-        self._output = plans.output(plan)
+        self._output = output
         self.width = len(self._output)
+        self.kept = [*self._keys, *(attribute.java for attribute in output)]
+        """Expressions of what is kept, for their types."""
         own = {attribute.id: at for at, attribute in enumerate(self._output)}
         self._passes = {own[attribute.id]: at for at, attribute in enumerate(keys) if attribute.id in own}
 

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions
-from pyspark.sql.types import DataType, MapType, StructType, VariantType
+from pyspark.sql.types import (
+    AnsiIntervalType,
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    MapType,
+    NullType,
+    StructType,
+    TimeType,
+    VariantType,
+)
 
 from freshtide.core.errors import FreshtideError
 from freshtide.spark.incremental.plans import SIGN, column
@@ -131,14 +141,24 @@ def consolidated(frame: DataFrame, width: int) -> DataFrame:
 def require_comparable(schema: StructType) -> None:
     """Changes are found by comparing rows."""
     for field in schema:
-        if not _is_comparable(field.dataType):
+        if _has(field.dataType, *_INCOMPARABLE):
             raise NotIncrementalError(f"the column '{field.name}' of type {field.dataType.simpleString()}")
 
 
-def _is_comparable(kind: DataType) -> bool:
-    if isinstance(kind, MapType | VariantType):
-        return False
+def require_storable(kind: DataType) -> None:
+    """What operators keep lies in tables, and is told apart by comparing."""
+    if _has(kind, *_INCOMPARABLE, *_NOT_STORED):
+        raise NotIncrementalError(f"an intermediate result of type {kind.simpleString()}")
+
+
+_INCOMPARABLE = (MapType, VariantType)
+_NOT_STORED = (AnsiIntervalType, CalendarIntervalType, NullType, TimeType)
+
+
+def _has(kind: DataType, *kinds: type[DataType]) -> bool:
+    """Whether a type is one of these, or has one of them within."""
+    if isinstance(kind, kinds):
+        return True
     if isinstance(kind, StructType):
-        return all(_is_comparable(field.dataType) for field in kind)
-    element = getattr(kind, "elementType", None)
-    return element is None or _is_comparable(element)
+        return any(_has(field.dataType, *kinds) for field in kind)
+    return isinstance(kind, ArrayType) and _has(kind.elementType, *kinds)

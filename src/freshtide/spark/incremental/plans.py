@@ -16,7 +16,7 @@ from py4j.java_gateway import JavaObject, JVMView
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as JvmColumn
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import IntegerType, StructField, StructType
+from pyspark.sql.types import DataType, IntegerType, StructField, StructType, _parse_datatype_json_string
 
 from freshtide.spark.jvm import jvm_of
 from freshtide.spark.reading import empty_frame
@@ -25,7 +25,7 @@ SIGN = "__sign"
 """1: the row has come, -1: it has gone."""
 
 # Operators whose columns are those of what is below them, and perhaps some more.
-_PASSING = {"LogicalRDD", "Filter", "Join", "Window", "Generate", "Sort", "GlobalLimit", "LocalLimit"}
+_PASSING = {"LogicalRDD", "Filter", "Join", "Window", "Generate", "Sort", "GlobalLimit", "LocalLimit", "Offset"}
 
 
 def column(place: int) -> str:
@@ -99,6 +99,14 @@ class Plans:
     def project(self, expressions: Iterable[JavaObject], child: JavaObject) -> JavaObject:
         return self._parts.project(self.seq(expressions), child)
 
+    def filtered(self, condition: JavaObject, child: JavaObject) -> JavaObject:
+        return self._parts.filter(condition, child)
+
+    def beside(self, rows: JavaObject, value: JavaObject) -> JavaObject:
+        """Each of the rows with the only row of another plan, or with nothing where that has none."""
+        parts = self._parts
+        return parts.join(rows, value, parts.left_outer, parts.none, parts.no_hint)
+
     def over(self, plan: JavaObject, *children: JavaObject) -> JavaObject:
         """The operator over other rows."""
         return plan.withNewChildren(self.seq(children))
@@ -111,14 +119,18 @@ class Plans:
         """The rows of a plan, whose columns keep their numbers."""
         return self._jvm.frame(self.session, plan)
 
-    def by_names(self, function: JavaObject, arguments: Sequence[str], condition: str | None) -> Column:
-        """An aggregate function of columns that are told by their names; what is a literal stays one."""
+    def by_names(
+        self, function: JavaObject, rows: DataFrame, arguments: Sequence[str], condition: str | None
+    ) -> Column:
+        """An aggregate function of columns of these rows, told by their names; what is a literal stays one."""
         own = function.aggregateFunction()
+        # Some functions ask for the types of their arguments as soon as they are made.
+        given = {str(one.name()): one for one in listed(rows._jdf.queryExecution().analyzed().output())}
         children = [
-            child if child.foldable() else self._parts.unresolved(name)
+            child if child.foldable() else given[name]
             for child, name in zip(listed(own.children()), arguments, strict=True)
         ]
-        parts = [own.withNewChildren(self.seq(children)), *([self._parts.unresolved(condition)] if condition else [])]
+        parts = [own.withNewChildren(self.seq(children)), *([given[condition]] if condition else [])]
         return JvmColumn(self._parts.column(function.withNewChildren(self.seq(parts))))
 
     def grouped(self, rows: DataFrame, width: int, figures: Sequence[Column]) -> DataFrame:
@@ -155,6 +167,9 @@ class Plans:
         self, grouping: Sequence[JavaObject], results: Sequence[JavaObject], child: JavaObject
     ) -> JavaObject:
         return self._parts.aggregate(self.seq(grouping), self.seq(results), child, self._parts.none)
+
+    def type_of(self, expression: JavaObject) -> DataType:
+        return _parse_datatype_json_string(expression.dataType().json())
 
     def attribute_id(self, expression: JavaObject) -> int | None:
         """The number of the column that an expression is; None where it computes something."""
@@ -216,9 +231,11 @@ class _Parts:
         self.seq = names.org.apache.spark.api.python.PythonUtils.toSeq
         self.alias = expressions.Alias
         self.project = plans.Project
+        self.filter = plans.Filter
+        self.join = plans.Join
+        self.left_outer = getattr(getattr(catalyst.plans, "LeftOuter$"), "MODULE$")
+        self.no_hint = plans.JoinHint.NONE()
         self.column = names.org.apache.spark.sql.classic.ExpressionUtils.column
-        unresolved = getattr(catalyst.analysis, "UnresolvedAttribute$")
-        self.unresolved = getattr(unresolved, "MODULE$").quoted
         self.expand = plans.Expand
         self.aggregate = plans.Aggregate
         self.literal = getattr(getattr(expressions, "Literal$"), "MODULE$").apply

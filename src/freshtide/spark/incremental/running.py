@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from freshtide.spark.incremental.arrowrows import left_over
-from freshtide.spark.incremental.operators import Keys, Operator, When, consolidated, key_column
+from freshtide.spark.incremental.operators import Keys, Operator, When, consolidated, key_column, union
 from freshtide.spark.incremental.plans import SIGN, Plans, columns
 from freshtide.spark.jvm import collected
 
@@ -67,7 +67,7 @@ class Run:
     def keys(self, *found: pa.Table) -> Keys:
         """All values that are in one of the tables."""
         names = [key_column(at) for at in range(found[0].num_columns)]
-        together = pa.concat_tables(found) if len(found) > 1 else found[0]
+        together = self._together(found)
         schema = self.plans.schema_of(together.schema)
         if not names:
             return Keys(places=(), rows=self.plans.session.range(1).select(), values=together)
@@ -77,6 +77,13 @@ class Run:
             # Values that consist of others.
             values = collected(self.at_hand(together, schema).distinct())
         return Keys(places=tuple(range(len(names))), rows=self.at_hand(values, schema), values=values)
+
+    def _together(self, found: Sequence[pa.Table]) -> pa.Table:
+        first, *others = found
+        if all(other.schema.equals(first.schema) for other in others):
+            return pa.concat_tables(found)
+        # One side may lack values and the other one cannot: Spark knows a type that holds both.
+        return collected(union([self.at_hand(one, self.plans.schema_of(one.schema)) for one in found]))
 
     def _settle(self, changes: DataFrame, width: int) -> Settled | None:
         values, schema = collected(changes), changes.schema
