@@ -22,8 +22,8 @@ from freshtide.spark.incremental.keyed import Keyed
 from freshtide.spark.incremental.leaves import Constant, Leaf
 from freshtide.spark.incremental.operators import NotIncrementalError, Operator, require_comparable, require_storable
 from freshtide.spark.incremental.plans import Attribute, Plans, kind_of, listed
+from freshtide.spark.incremental.rewriting import with_rules
 from freshtide.spark.incremental.rowwise import Expand, Project, RowWise, Union
-from freshtide.spark.incremental.subqueries import with_joined_values
 from freshtide.spark.queries import evaluate, source_names
 from freshtide.spark.schemas import TableSchemas
 
@@ -63,7 +63,7 @@ def compiled(session: SparkSession, query: Query, schemas: Mapping[str, StructTy
     opaque = [plans.opaque(schemas[name]) for name in names]
     frame = evaluate(session, query, [source for source, _ in opaque])
     require_comparable(frame.schema)
-    plan = with_joined_values(plans, plans.optimised(frame))
+    plan = with_rules(plans, plans.optimised(frame))
     sources = {number: name for (_, number), name in zip(opaque, names, strict=True)}
     compiler = _Compiler(plans, sources)
     compiler.ask_for(plans.output(plan))

@@ -163,6 +163,29 @@ class Plans:
         projections = [self.seq([*listed(one), sign.java]) for one in listed(plan.projections())]
         return self._parts.expand(self.seq(projections), self.seq([*listed(plan.output()), sign.java]), child)
 
+    def generated(self, plan: JavaObject) -> JavaObject:
+        """A Generate that passes on all columns, and whose own are not called by the numbers of any of them.
+
+        Columns that it would leave out it knows by their places, and those are others where some are not passed on. For
+        INTERSECT ALL and EXCEPT ALL Spark calls new columns by the numbers of those that they are made from, and
+        stumbles over that where one of them is a fixed value.
+        """
+        renamed = {Attribute(one).id: self.named(one, "below") for one in listed(plan.child().output())}
+        made = {Attribute(one).id for one in listed(plan.generatorOutput())}
+        renamed = {number: alias for number, alias in renamed.items() if number in made}
+
+        def exchange(part: JavaObject) -> JavaObject | None:
+            alias = renamed.get(self.attribute_id(part) or -1)
+            return None if alias is None else alias.toAttribute()
+
+        child = plan.child()
+        if renamed:
+            below = [renamed.get(int(one.exprId().id()), one) for one in listed(child.output())]
+            child = self.project(below, child)
+        generator, parts = self.rewritten(plan.generator(), exchange), self._parts
+        own = parts.generate(generator, parts.empty, plan.outer(), plan.qualifier(), plan.generatorOutput(), child)
+        return self.project(listed(plan.output()), own)
+
     def aggregated(
         self, grouping: Sequence[JavaObject], results: Sequence[JavaObject], child: JavaObject
     ) -> JavaObject:
@@ -237,6 +260,7 @@ class _Parts:
         self.no_hint = plans.JoinHint.NONE()
         self.column = names.org.apache.spark.sql.classic.ExpressionUtils.column
         self.expand = plans.Expand
+        self.generate = plans.Generate
         self.aggregate = plans.Aggregate
         self.literal = getattr(getattr(expressions, "Literal$"), "MODULE$").apply
         self.new_number = expressions.NamedExpression.newExprId

@@ -1,7 +1,8 @@
-"""Subqueries that give a single value: the value is put beside each row, as a join does it.
+"""What Spark has made of a query, put in a form that there are rules for.
 
-Where the value changes, any row may be another one: all has to be computed then. Where it does not, rows are followed
-as if it was written in the query.
+Of a subquery that gives a single value, that is put beside each row, as a join does it. Where the value changes, any
+row may be another one: all has to be computed then. Where it does not, rows are followed as if it was written in the
+query.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from freshtide.spark.incremental.operators import NotIncrementalError
 from freshtide.spark.incremental.plans import Attribute, Plans, kind_of, listed
 
 
-def with_joined_values(plans: Plans, plan: JavaObject) -> JavaObject:
-    """The plan with such subqueries as joins with a single row."""
+def with_rules(plans: Plans, plan: JavaObject) -> JavaObject:
+    """The same rows by operators that are known."""
     return _rewritten(plans, plan, {})
 
 
@@ -34,6 +35,8 @@ def _rewritten(plans: Plans, plan: JavaObject, shared: Mapping[int, JavaObject])
     children = listed(plan.children())
     if children:
         plan = plans.over(plan, *(_rewritten(plans, child, shared) for child in children))
+    if kind_of(plan) == "Generate":
+        return plans.generated(plan)
     if not any(plans.has_subquery(expression) for expression in listed(plan.expressions())):
         return plan
     return _joined(plans, plan, shared)
