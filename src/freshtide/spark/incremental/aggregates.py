@@ -179,7 +179,8 @@ class Aggregate:
                 values.append(f"{function.value} AS v{place}")
                 attributes.append(Attribute(function.java.resultAttribute()))
             else:
-                values += [f"{name} AS v{place}_{name}" for name in function.names]
+                # They are never missing, but where there is no group Spark tries the function with nothing at all.
+                values += [f"coalesce({name}, 0) AS v{place}_{name}" for name in function.names]
                 attributes += [Attribute(java) for java in buffer_attributes(function)]
         if not self._is_there_without_rows and not groups:
             kept = kept.where(f"{_ROWS} > 0")
