@@ -10,7 +10,7 @@ PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope
 THOROUGHLY := FRESHTIDE_TEST_THOROUGHLY=1
 LOCKED := --quiet --disable-pip-version-check --no-deps --require-hashes
 
-.PHONY: help demo test test-compiled test-postgresql test-slow simulate-faults chaos mutate-guards lint format bench wheel compiled lock audit-dependencies clean
+.PHONY: help demo test test-compiled test-postgresql test-slow try-queries simulate-faults chaos mutate-guards lint format bench wheel compiled lock audit-dependencies clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -31,6 +31,9 @@ test-postgresql: .venv/.installed-dev ## Run the tests that use a catalog on Pos
 test-slow: .venv/.installed-dev ## Run the tests that take minutes, and try properties with all of their examples
 	@$(THOROUGHLY) $(PYTEST) --timeout 1200 -m "(slow or hypothesis) and not alone"
 	@$(BIN)/pytest -m alone
+
+try-queries: .venv/.installed-dev ## Follow queries at random over tables that move: CASES=100, FIRST=0
+	@$(BIN)/python -m tests.spark.incremental --cases $(or $(CASES),100) --first $(or $(FIRST),0)
 
 simulate-faults: .venv/.installed-dev ## Run the real runtime in simulated worlds with faults: SEEDS=100, FIRST=0, JOBS=1
 	@$(BIN)/python -m faults --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0) --jobs $(or $(JOBS),1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -17,6 +18,10 @@ from tests.spark.incremental.queries import query
 _TOLD_EVERY = 50
 _INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
 """Spark would compile Java for each query, which takes longer than the few rows do."""
+_LIGHTLY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+"""And so does a JVM that compiles with all its might."""
+_LINES = 4
+"""Of a message of Spark: what follows is where it was in Java."""
 
 
 def main() -> int:
@@ -25,6 +30,7 @@ def main() -> int:
     options.add_argument("--first", type=int, default=0, help="the first seed")
     options.add_argument("--show", action="store_true", help="print the text of each query")
     given = options.parse_args()
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", _LIGHTLY)
     tally, begun = Tally(), time.perf_counter()
     with TemporaryDirectory() as folder:
         spark = start_session({"spark.master": "local[2]", **_INTERPRETED}, log=Path(folder) / "spark.log")
@@ -33,7 +39,8 @@ def main() -> int:
             if given.show:
                 print(f"{seed}: {query(seed, TABLES).text}")
             if error is not None:
-                print(f"Seed {seed} went wrong: {query(seed, TABLES).text}\n{type(error).__name__}: {error}")
+                told = "\n".join(str(error).splitlines()[:_LINES])
+                print(f"Seed {seed} went wrong: {query(seed, TABLES).text}\n{type(error).__name__}: {told}")
                 print(f"`python -m tests.spark.incremental --first {seed} --cases 1 --show` repeats it.", flush=True)
             if tally.cases % _TOLD_EVERY == 0:
                 print(f"{tally.cases} cases, {len(tally.wrong)} wrong", flush=True)
