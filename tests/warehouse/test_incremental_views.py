@@ -175,3 +175,20 @@ def test_what_is_kept_for_a_view_is_no_table_of_the_project(shop: Shop) -> None:
     shop.events("b__0__state")
     with pytest.raises(ProjectError, match="__state"):
         shop.load()
+
+
+def test_rows_of_composed_values_go_from_views_in_partitions(shop: Shop) -> None:
+    shop.events("a")
+    query = (
+        "SELECT k, named_struct('n', count(*), 'latest', max(ts)) AS both, sort_array(collect_set(v)) AS listed, "
+        "CAST(encode(k, 'UTF-8') AS BINARY) AS raw "
+        "FROM a GROUP BY k"
+    )
+    shop.warehouse.sql(
+        f"CREATE MATERIALIZED VIEW composed PARTITIONED BY (k) TBLPROPERTIES ('maintain'='incremental') AS {query}"
+    )
+    for turn in range(4):
+        shop.drop_events("a", f"{turn}.csv", [(turn * 10 + at, "x z=/"[(turn + at) % 5], at % 3) for at in range(3)])
+        shop.load()
+        shop.check()
+    assert was_from_changes(shop, "composed")

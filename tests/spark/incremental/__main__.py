@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -35,15 +36,19 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         spark = start_session({"spark.master": "local[2]", **_INTERPRETED}, log=Path(folder) / "spark.log")
         session = working_session(spark, compiled=False)
-        for seed, error in run(session, range(given.first, given.first + given.cases), tally):
-            if given.show:
-                print(f"{seed}: {query(seed, TABLES).text}")
-            if error is not None:
-                told = "\n".join(str(error).splitlines()[:_LINES])
-                print(f"Seed {seed} went wrong: {query(seed, TABLES).text}\n{type(error).__name__}: {told}")
-                print(f"`python -m tests.spark.incremental --first {seed} --cases 1 --show` repeats it.", flush=True)
-            if tally.cases % _TOLD_EVERY == 0:
-                print(f"{tally.cases} cases, {len(tally.wrong)} wrong", flush=True)
+        # Who has seen enough is told what was seen.
+        with suppress(KeyboardInterrupt):
+            for seed, error in run(session, range(given.first, given.first + given.cases), tally):
+                if given.show:
+                    print(f"{seed}: {query(seed, TABLES).text}")
+                if error is not None:
+                    told = "\n".join(str(error).splitlines()[:_LINES])
+                    print(f"Seed {seed} went wrong: {query(seed, TABLES).text}\n{type(error).__name__}: {told}")
+                    print(
+                        f"`python -m tests.spark.incremental --first {seed} --cases 1 --show` repeats it.", flush=True
+                    )
+                if tally.cases % _TOLD_EVERY == 0:
+                    print(f"{tally.cases} cases, {len(tally.wrong)} wrong", flush=True)
         spark.stop()
     print(tally.summary())
     print(f"{(time.perf_counter() - begun) / max(tally.cases, 1):.2f} seconds a case.")
