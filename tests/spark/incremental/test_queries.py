@@ -44,6 +44,9 @@ FOLLOWED = {
     "single values in a condition": "SELECT a, x FROM facts AS t WHERE x > (SELECT avg(x) FROM facts AS u)",
     "single values of the same rows": "SELECT a, (SELECT max(z) FROM places AS g) AS m, "
     "(SELECT min(z) FROM places AS g) AS n FROM facts AS t",
+    "fixed values in both": "SELECT a, 1 AS one FROM facts AS t INTERSECT ALL SELECT a, 1 FROM places AS g",
+    "a key that is never missing on one side": "SELECT q.z, g.both FROM (SELECT a AS z, coalesce(both, "
+    "named_struct('p', 1, 'q', 'u')) AS w FROM places AS p CROSS JOIN odds AS o) q LEFT JOIN odds AS g ON q.w = g.both",
     "rows that are dealt out": "SELECT /*+ REPARTITION(2) */ a, b FROM facts AS t",
 }
 
