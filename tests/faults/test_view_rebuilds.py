@@ -123,7 +123,9 @@ def test_no_update_of_a_view_takes_longer_than_others_can_wait(monkeypatch: pyte
     world = World(20)
     world.temper.slowness = 0.01
     land_all(world, 60, every=_EVERY)
-    monkeypatch.setattr("freshtide.runtime.pieces.FIRST_RATE", 60.0)
+    # Of views and of what they read.
+    for pieces in ("freshtide.runtime.pieces", "freshtide.core.pieces"):
+        monkeypatch.setattr(f"{pieces}.FIRST_RATE", 60.0)
     prepared = SimulatedComputer.prepared
     took: list[float] = []
 

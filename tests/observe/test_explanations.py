@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import UnknownTableError
 from freshtide.core.events import DataArrived, Event, UpdateFinished
 from freshtide.core.graph import TableGraph
@@ -36,6 +37,21 @@ def test_a_base_table_with_files_that_wait_says_how_many_and_how_long(shop: Shop
     assert "That is beyond its target lag of 10m." in told
     assert "2 files of 'orders_feed' wait to be loaded, the oldest for 1m 30s." in told
     assert "It is first in the queue" in told
+
+
+def test_a_file_that_is_loaded_while_it_is_told_about_spoils_nothing(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = shop.arrives("orders", "/in/1", -100.0, at=-30.0)
+    arrivals = shop.catalog.arrivals
+    pending = arrivals.pending
+
+    def loaded_meanwhile(table: str) -> list[Arrival]:
+        arrivals.mark_loaded("orders", [file.id], 1)
+        return pending(table)
+
+    monkeypatch.setattr(arrivals, "pending", loaded_meanwhile)
+    assert "Everything that has arrived in 'orders_feed' is loaded" in shop.says("orders")
 
 
 def test_a_single_file_is_one_file(shop: Shop) -> None:

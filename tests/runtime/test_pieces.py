@@ -119,3 +119,10 @@ def test_what_is_left_of_a_rebuild_does_not_make_the_next_one_begin_small() -> N
     sizes.measured_span("v", 100.0 * MEGABYTE, 10.0)
     sizes.measured_span("v", 1_000.0, 0.5)
     assert sizes.span("v", aim=10.0, within=None) == pytest.approx(100.0 * MEGABYTE)
+
+
+def test_less_time_makes_no_smaller_pieces_of_what_never_took_that_long() -> None:
+    # A table that nobody knew had four seconds. Then the others can wait for half a second, which is plenty.
+    sizes, waiting = PieceSizes(), files(500, 4_000)
+    sizes.measured("t", waiting[:8], 0.08, aim=4.0)
+    assert sizes.fitting("t", waiting, aim=0.6) >= 16

@@ -10,9 +10,9 @@ import typer
 from rich.markup import escape
 
 from freshtide.catalog import Catalog, RequestKind
-from freshtide.cli.output import JsonOption, console, errors, number_of, print_json
+from freshtide.cli.output import JsonOption, console, errors, number_of, print_json, print_problem
 from freshtide.cli.places import HERE, ProjectOption, looking_on, open_project
-from freshtide.core.errors import RunFailedError, UsageError
+from freshtide.core.errors import Problem, RunFailedError, UsageError
 from freshtide.project import Changes, Project, What
 from freshtide.requests import ask_the_run
 from freshtide.world import SystemClock
@@ -47,14 +47,18 @@ def apply(
             # It has read the project before, and compares when it can.
             errors.print(f"A run is starting ({sight.starting}): waiting until it can answer …", soft_wrap=True)
         changes = Changes.from_json(json.loads(_ask(loaded, catalog, RequestKind.PLAN, "")))
+        notes = _new_notes(loaded, edited)
         if not as_json:
             _show(changes)
+            for note in notes:
+                print_problem(note, colour="yellow")
         message = None
         if changes and not dry_run:
             _require_agreement(changes, yes=yes)
             message = _ask(loaded, catalog, RequestKind.APPLY, changes.digest)
     if as_json:
-        _print(changes, running=True, applied=message is not None, message=message)
+        told = [str(note) for note in notes]
+        _print(changes, running=True, applied=message is not None, message=message, notes=told)
     elif message is not None:
         console.print(f"Applied {number_of(len(changes.items), 'change')}; the run goes on with them.")
 
@@ -74,6 +78,12 @@ def _tell_at_rest(project: Project, as_json: bool) -> None:
         print_json({"running": False, "applied": False, "changes": [], "message": message})
     else:
         console.print(message, soft_wrap=True)
+
+
+def _new_notes(before: Project, after: Project) -> list[Problem]:
+    """What is to be said about the project, as about a target that cannot be kept, and was not so before."""
+    known = {note.message for note in before.notes}
+    return [note for note in after.notes if note.message not in known]
 
 
 def _show(changes: Changes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 FILES_AT_ONCE = 1_000
 """One Spark job lists and opens every file that it reads: beyond this many the rest waits for the next one."""
@@ -25,7 +26,26 @@ def fitting(weights: Iterable[float], room: float) -> int:
     return number
 
 
-def learnt_rate(known: float, weight: float, seconds: float, *, aim: float) -> float:
-    """What goes into a second, after a piece of this weight took so long. A small one says nothing against larger."""
-    rate = weight * min(GROWTH, aim / max(seconds, 0.001)) / aim
-    return rate if rate > known or seconds > aim else known
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How much goes into a piece, learnt from those before."""
+
+    rate: float = FIRST_RATE
+    """Bytes in a second, as if nothing of it were fixed."""
+    proven: float = 0.0
+    """The largest piece that ended in the time that it had."""
+
+    def room(self, aim: float) -> float:
+        """The bytes of a piece that is to take so many seconds, few times as many as one has had so far.
+
+        Also where it has much less time than those before: they may have been that short.
+        """
+        in_proportion = self.rate * aim
+        return min(in_proportion, max(FIRST_RATE * aim, GROWTH * self.proven))
+
+    def after(self, weight: float, seconds: float, *, aim: float) -> Pace:
+        """After a piece of this weight took so long. A small one says nothing against larger: much of it is fixed."""
+        rate = weight / max(seconds, 0.001)
+        if seconds > aim:
+            return Pace(rate=rate, proven=weight)
+        return Pace(rate=max(rate, self.rate), proven=max(weight, self.proven))

@@ -165,8 +165,9 @@ def _feed_story(project: Project, catalog: Catalog, report: TableReport, now: fl
     told = _stream_story(report)
     if not feed.brings_files:
         return told
-    if report.pending:
-        oldest = min(file.arrived_at for file in catalog.arrivals.pending(report.name))
+    # What was pending when the report was made may have been loaded since.
+    oldest = min((file.arrived_at for file in catalog.arrivals.pending(report.name)), default=None)
+    if report.pending and oldest is not None:
         return [
             *told,
             f"{report.pending} file{'s' if report.pending > 1 else ''} of '{feed_name}' wait to be loaded, "

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from freshtide.core.arrivals import Arrival
 from freshtide.core.loads import weight_of
-from freshtide.core.pieces import FIRST_RATE, GROWTH, LONGEST_PIECE, fitting, learnt_rate
+from freshtide.core.pieces import FIRST_RATE, GROWTH, LONGEST_PIECE, Pace, fitting
 
 # Where parts of a view would be mostly fixed, they take so many times that: then cutting costs an eighth.
 _FIXED_COSTS = 8.0
@@ -73,7 +73,7 @@ class PieceSizes:
     """
 
     def __init__(self) -> None:
-        self._rates: dict[str, float] = {}
+        self._paces: dict[str, Pace] = {}
         self._parts: dict[str, _ViewParts] = {}
 
     def span(self, view: str, *, aim: float, within: float | None) -> float:
@@ -92,9 +92,9 @@ class PieceSizes:
 
     def fitting(self, table: str, files: Sequence[Arrival], *, aim: float = LONGEST_PIECE) -> int:
         """How many of these files, from the first on, take so many seconds; at least one, however large."""
-        return fitting(map(weight_of, files), self._rates.get(table, FIRST_RATE) * aim)
+        return fitting(map(weight_of, files), self._paces.get(table, Pace()).room(aim))
 
     def measured(self, table: str, files: Iterable[Arrival], seconds: float, *, aim: float = LONGEST_PIECE) -> None:
         """Loading these files has taken so long."""
-        known = self._rates.get(table, FIRST_RATE)
-        self._rates[table] = learnt_rate(known, sum(map(weight_of, files)), seconds, aim=aim)
+        known = self._paces.get(table, Pace())
+        self._paces[table] = known.after(sum(map(weight_of, files)), seconds, aim=aim)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 
 from freshtide.core.commands import StartUpdate
-from freshtide.core.pieces import FILES_AT_ONCE, FIRST_RATE, fitting, learnt_rate
+from freshtide.core.pieces import FILES_AT_ONCE, Pace, fitting
 from freshtide.simulation.tables import RunningTable
 from freshtide.simulation.workload import Rebuild, SimulatedTable
 
@@ -17,15 +17,15 @@ class _Files:
     def __init__(self, rebuild: Rebuild) -> None:
         self._weights = rebuild.weights
         self._per_byte = rebuild.seconds / sum(rebuild.weights)
-        self._taken, self._rate = 0, FIRST_RATE
+        self._taken, self._pace = 0, Pace()
 
     def next_part(self, aim: float, alpha: float) -> float:
         """The work of the part that is started now and may take so long; without end where no file is left after it."""
         most = self._weights[self._taken : self._taken + FILES_AT_ONCE]
-        part = most[: fitting(most, self._rate * aim)]
+        part = most[: fitting(most, self._pace.room(aim))]
         self._taken += len(part)
         work = self._per_byte * sum(part)
-        self._rate = learnt_rate(self._rate, sum(part), alpha + work, aim=aim)
+        self._pace = self._pace.after(sum(part), alpha + work, aim=aim)
         return work if self._taken < len(self._weights) else inf
 
 
