@@ -103,6 +103,18 @@ def test_rows_that_come_out_of_order_are_followed(per_key: Shop) -> None:
     per_key.check()
 
 
+def test_the_largest_of_a_group_that_loses_it_is_looked_for_again(shop: Shop) -> None:
+    shop.events("a", properties="TBLPROPERTIES ('update_key' = 'k')")
+    shop.view("tops", "SELECT v % 2 AS odd, max(v) AS top, count(*) AS n FROM a GROUP BY 1", maintain="incremental")
+    for turn, rows in enumerate([[(1, "x", 9), (2, "y", 5)], [(3, "z", 2)], [(4, "u", 7)], [(5, "x", 3)]]):
+        shop.drop_events("a", f"{turn}.csv", rows)
+        shop.load()
+    # The row of x with the largest number has been superseded.
+    assert was_from_changes(shop, "tops")
+    assert shop.bag("tops") == {(0, 2, 1): 1, (1, 7, 3): 1}
+    shop.check()
+
+
 def test_a_rebuilt_source_is_followed_by_what_differs(per_key: Shop) -> None:
     per_key.warehouse.backfill("a")
     per_key.load()

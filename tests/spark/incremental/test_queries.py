@@ -17,8 +17,8 @@ from tests.spark.incremental.content import TABLES, Row
 from tests.spark.incremental.queries import OPERATORS, query
 from tests.spark.incremental.trial import Content, follow, try_out
 
-_BATCHES = 20
-_CASES = 12
+_BATCHES = 12
+_CASES = 4
 """So many in a batch: the first one is for the quick suite."""
 
 
