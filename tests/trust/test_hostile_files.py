@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from freshtide.catalog import UpdateStatus
+from freshtide.core import pieces
 from freshtide.core.arrivals import ArrivalState
 from freshtide.core.pieces import LONGEST_PIECE
-from freshtide.runtime import pieces
 from tests.warehouse.shop import Shop, stamp
 
 

@@ -253,7 +253,7 @@ def test_a_table_whose_columns_become_others_is_loaded_anew_by_a_run_and_by_the_
     running.write("feeds/sales_feed.yml", FEED.format(name="sales").replace("v: int", "v: double"))
     refused = freshtide("apply", "--yes", at=running.folder)
     assert refused.returncode == 1
-    assert "'sales' cannot be rebuilt: 1 of its files are away" in refused.stderr
+    assert "'sales' cannot be rebuilt: 1 of its files is away" in refused.stderr
     assert "Nothing was changed: the run goes on as it was." in refused.stderr
     hidden.rename(hidden.with_suffix(".csv"))
     running.end()

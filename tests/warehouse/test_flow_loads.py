@@ -149,7 +149,7 @@ def test_punctuation_new_columns_and_rows_without_a_time(tmp_path: Path, spark: 
     shop.drop_events("sales", "3.csv", [(80, "c", -1)])
     reason = shop.warehouse.run_once().failed["sales"]
     assert "Activity 'stored' failed" in reason
-    assert "1 of the rows for 'sales' have no time in 'ts'" in reason
+    assert "1 of the rows for 'sales' has no time in 'ts'" in reason
     assert keyed(shop, "last") == {"b": 1}
     shop.warehouse.close()
 
