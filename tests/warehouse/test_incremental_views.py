@@ -36,11 +36,13 @@ def drop_in_turns(shop: Shop, feed: str, turns: int) -> None:
         shop.load()
 
 
+PER_KEY = "SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean, max(ts) AS latest FROM a GROUP BY k"
+
+
 @pytest.fixture
 def per_key(shop: Shop) -> Shop:
     shop.events("a")
-    query = "SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean, max(ts) AS latest FROM a GROUP BY k"
-    shop.view("per_key", query, maintain="incremental")
+    shop.view("per_key", PER_KEY, maintain="incremental")
     drop_in_turns(shop, "a", 3)
     return shop
 
@@ -59,8 +61,7 @@ def test_groups_without_time_are_brought_forward_from_what_is_kept_of_them(per_k
 def test_a_view_is_brought_forward_after_a_restart(per_key: Shop) -> None:
     again = per_key.again()
     again.events("a")
-    query = "SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean, max(ts) AS latest FROM a GROUP BY k"
-    again.view("per_key", query, maintain="incremental")
+    again.view("per_key", PER_KEY, maintain="incremental")
     again.drop_events("a", "more.csv", [(100, "x", 7)])
     again.load()
     assert states_of(again, "per_key") == {"per_key__0__state": 4}
@@ -72,7 +73,7 @@ def test_what_was_kept_is_made_anew_when_it_is_lost(per_key: Shop) -> None:
     for file in (again.root / "warehouse" / "per_key__0__state").glob("*.parquet"):
         file.unlink()
     again.events("a")
-    again.view("per_key", "SELECT k, count(*) AS n, sum(v) AS total FROM a GROUP BY k", maintain="incremental")
+    again.view("per_key", PER_KEY, maintain="incremental")
     for turn in (100, 200):
         again.drop_events("a", f"{turn}.csv", [(turn, "x", 7)])
         again.load()
@@ -88,8 +89,7 @@ def test_what_an_interrupted_refresh_kept_is_taken_back(per_key: Shop) -> None:
     per_key.last_commit("per_key").unlink()
     again = per_key.again()
     again.events("a")
-    query = "SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean, max(ts) AS latest FROM a GROUP BY k"
-    again.view("per_key", query, maintain="incremental")
+    again.view("per_key", PER_KEY, maintain="incremental")
     again.load()
     again.drop_events("a", "next.csv", [(110, "x", 1)])
     again.load()
