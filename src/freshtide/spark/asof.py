@@ -192,9 +192,9 @@ class TableStates:
             return self._read(table, snapshot, None, None)
         return evaluate_by_source(self.session, table.query, lambda source: self._content(self._graph[source]))
 
-    def counts(self, name: str) -> bool:
-        """Whether what is stored of a table was computed with the content of reference tables that is pinned."""
-        return self._counts(self._graph[name], self.pin(name))
+    def counts(self, name: str, snapshot: Snapshot | None) -> bool:
+        """Whether a version of a table was computed with the content of reference tables that is pinned."""
+        return self._counts(self._graph[name], snapshot)
 
     def _counts(self, table: Table, snapshot: Snapshot | None) -> bool:
         """Whether what is stored of a table was computed with the content of reference tables that is pinned."""

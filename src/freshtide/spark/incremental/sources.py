@@ -98,18 +98,17 @@ class ViewSources:
         return restricted(self._rows(name, columns, state.snapshot, state.files, before=state.before), keys)
 
     def _reached(self, name: str, cut: int) -> _State:
-        snapshot = self._states.pin(name)
-        if not self._states.counts(name):
+        snapshot, before = self._states.pin(name), None
+        if snapshot is not None and not self._is_read_as_it_is(name):
+            if self._cuts.appends_only(name):
+                before = self._bounded(name, cut)
+            elif snapshot.freshness != cut:
+                snapshot = self._states.version_of(name, cut)
+                if snapshot is None:
+                    raise NeedsAllError(f"No version of '{name}' is as fresh as the view is to be.")
+        if not self._states.counts(name, snapshot):
             raise NeedsAllError(f"'{name}' has been computed with other reference data.")
-        if self._is_read_as_it_is(name) or snapshot is None:
-            return _State(snapshot=snapshot)
-        if self._cuts.appends_only(name):
-            return _State(snapshot=snapshot, before=self._bounded(name, cut))
-        if snapshot.freshness != cut:
-            snapshot = self._states.version_of(name, cut)
-        if snapshot is None:
-            raise NeedsAllError(f"No version of '{name}' is as fresh as the view is to be.")
-        return _State(snapshot=snapshot)
+        return _State(snapshot=snapshot, before=before)
 
     def _is_read_as_it_is(self, name: str) -> bool:
         return self._graph[name].is_reference or self._graph.is_update_stream(name)

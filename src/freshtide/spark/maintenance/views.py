@@ -141,7 +141,7 @@ class ViewMaintainer:
         if found is None or rest is None:
             files = self._stored.write(rows, number=number, partition_by=self._table.partition_by)
             return _Exchange(files=tuple(files), schema=rows.schema, replace_all=True)
-        parts = [part for part in (rest.left, found.added) if part is not None and part.num_rows]
+        parts = [part for part in (rest.left, found.added) if part.num_rows]
         files = self._stored.write(pa.concat_tables(parts), number=number) if parts else []
         return _Exchange(files=tuple(files), schema=current.schema, remove=rest.touched)
 
