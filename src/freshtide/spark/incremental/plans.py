@@ -155,9 +155,6 @@ class Plans:
     def seq(self, elements: Iterable[Any]) -> JavaObject:
         return self._parts.seq(list(elements))
 
-    def expressions(self, seq: JavaObject) -> list[JavaObject]:
-        return listed(seq)
-
     def expanded(self, plan: JavaObject, child: JavaObject, sign: Attribute) -> JavaObject:
         """An Expand over rows with a sign, which each of the rows that it makes keeps."""
         projections = [self.seq([*listed(one), sign.java]) for one in listed(plan.projections())]

@@ -8,7 +8,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame
 
 from freshtide.spark.incremental.operators import Keys, Operator, When, pushed, restricted, union
-from freshtide.spark.incremental.plans import SIGN, Attribute, Plans, columns
+from freshtide.spark.incremental.plans import SIGN, Attribute, Plans, columns, listed
 from freshtide.spark.incremental.running import Run
 
 
@@ -53,7 +53,7 @@ class Project(RowWise):
 
     def __init__(self, plans: Plans, plan: JavaObject, child: Operator, *, passes: Mapping[int, int]) -> None:
         super().__init__(plans, plan, child, passes=passes)
-        self._expressions = plans.expressions(plan.projectList())
+        self._expressions = listed(plan.projectList())
 
 
 class Expand(RowWise):
