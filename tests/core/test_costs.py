@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -92,3 +94,52 @@ def test_the_first_update_says_nothing_about_how_others_stray() -> None:
 
 def test_a_given_cost_strays_by_its_variability() -> None:
     assert GivenCost(1.0, 0.1, 0.5).longest(10.0) == 3.0
+
+
+def noisy(sizes: list[float], alpha: float, beta: float, rng: random.Random) -> CostModel:
+    return CostModel.learnt_from((n, (alpha + beta * n) * rng.uniform(0.5, 1.5)) for n in sizes)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_fixed_is_told_from_noisy_updates_of_different_sizes(seed: int) -> None:
+    rng = random.Random(seed)
+    sizes = [rng.uniform(10.0, 100.0) for _ in range(100)]
+    assert 0.7 < noisy(sizes, 1.0, 0.0, rng).certainly_fixed < 1.1
+    assert noisy(sizes, 0.0, 0.1, rng).certainly_fixed < 0.1 * 55.0 / 8.0, "eight of these are no long update"
+
+
+def test_nothing_is_certainly_fixed_of_updates_of_one_size() -> None:
+    model = CostModel.learnt_from([(60.0, 2.0), (60.0, 4.0), (60.0, 3.0)] * 10)
+    assert model.certainly_fixed == 0.0
+    assert model.data_within(3.0, freely=0.0) == pytest.approx(60.0 * 2.2), "another size is tried"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pieces_that_are_made_as_long_as_they_may_be_do_not_grow_without_end(seed: int) -> None:
+    """Of a table whose cost is all but in proportion to its data, with much noise, and a backlog without end."""
+    rng = random.Random(seed)
+    model, took = CostModel(), []
+    for _ in range(300):
+        within = max(4.0, 8.0 * model.certainly_fixed)
+        n = max(10.0, model.data_within(within, freely=80.0))
+        took.append((0.05 + 0.1 * n) * rng.uniform(0.5, 1.5))
+        model = model.observed(n, took[-1])
+    assert max(took) < 40.0
+    assert 2.0 < sum(took) / len(took) < 8.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pieces_grow_to_all_there_is_where_the_cost_is_fixed(seed: int) -> None:
+    rng = random.Random(seed)
+    model = CostModel()
+    for _ in range(60):
+        n = min(1e5, max(10.0, model.data_within(max(1.0, 8.0 * model.certainly_fixed), freely=80.0)))
+        model = model.observed(n, 2.0 * rng.uniform(0.5, 1.5))
+    assert model.sum_nn / model.sum_n > 1e4
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 1e6), st.floats(0.0, 1e4)), max_size=30), st.floats(0.0, 1e4))
+def test_how_much_fits_is_always_told(observations: list[tuple[float, float]], seconds: float) -> None:
+    model = CostModel.learnt_from(observations)
+    assert model.certainly_fixed >= 0.0
+    assert model.data_within(seconds, freely=100.0) == model.data_within(seconds, freely=100.0), "no nan"

@@ -27,11 +27,16 @@ def integral(start: float, end: float, target: float) -> float:
     return width * sum(loss(start + (step + 0.5) * width, target) for step in range(STEPS))
 
 
-@pytest.mark.parametrize(("staleness", "lost"), [(0.0, 0.0), (5.0, 5.0), (10.0, 50.0), (20.0, 380.0)])
+@pytest.mark.parametrize(("staleness", "lost"), [(0.0, 0.0), (5.0, 0.5), (10.0, 5.0), (20.0, 38.0)])
 def test_below_half_of_the_target_staleness_counts_for_what_it_is_and_five_times_as_much_at_it(
     staleness: float, lost: float
 ) -> None:
     assert loss(staleness, 10.0) == pytest.approx(lost)
+
+
+@given(share=st.floats(0.0, 10.0), target=TARGETS)
+def test_what_counts_is_staleness_in_terms_of_the_target(share: float, target: float) -> None:
+    assert loss(share * target, target) == pytest.approx(loss(share, 1.0))
 
 
 @given(staleness=SECONDS, share=st.floats(0.0, 1.0), target=TARGETS)
@@ -53,18 +58,20 @@ def test_the_staler_and_the_more_there_is_to_gain_the_more_is_avoided(
     assert avoided(staleness + more, min(gained + more, staleness + more), target) >= least
 
 
-@given(staleness=SECONDS, waited=SECONDS, gained=SECONDS, target=TARGETS)
+@given(staleness=SECONDS, waited=SECONDS, gained=SECONDS, target=TARGETS, is_cut=st.booleans())
 def test_no_update_avoids_more_than_by_its_wait_is_possible(
-    staleness: float, waited: float, gained: float, target: float
+    staleness: float, waited: float, gained: float, target: float, is_cut: bool
 ) -> None:
-    credit = credited(staleness, waited, target)
+    credit = credited(staleness, waited, target, is_cut=is_cut)
     saved = avoided(credit, min(credit, gained), target)
     assert saved <= most_avoided(waited, target) * (1.0 + 1e-9)
     assert waited_at_least(saved, target) <= waited + 1e-6 * (waited + target)
 
 
-@given(staleness=SECONDS, waited=SECONDS, target=TARGETS)
-def test_a_rank_is_never_older_than_it_is_said_to_be(staleness: float, waited: float, target: float) -> None:
+@given(staleness=SECONDS, waited=SECONDS, target=TARGETS, is_cut=st.booleans())
+def test_a_rank_is_never_older_than_it_is_said_to_be(
+    staleness: float, waited: float, target: float, is_cut: bool
+) -> None:
     """Renewed when it is due, a rank dates from a wait of at least `renewed_at`."""
-    due = waited + rank_holds(credited(staleness, waited, target))
+    due = waited + rank_holds(credited(staleness, waited, target, is_cut=is_cut))
     assert renewed_at(due, target) <= waited + 1e-6 * (due + target)

@@ -15,11 +15,18 @@ SHORTEST: Final = 1e-6
 _DEVIATIONS = 3.0
 # A slope is believed as far as it exceeds so many of its standard errors.
 _ERRORS = 2.0
+# A fixed cost is believed but for some of its standard errors, more of them where there are few updates. With too few
+# of them pieces get long, with too many they are cut into crumbs.
+_FEW_ERRORS = 0.25
+_DOUBTS = 2.0
 # Five updates, the older ones counting less: a line through fewer is more chance than anything else.
 _POINTS = 3.5
-# Updates grow by this factor where nobody knows what larger ones take, and by a smaller one where they take long.
-_STEP = 2.0
-_SMALL_STEP = 1.25
+# What is fixed is told apart over more updates than what to expect: those of one size in a row must not hide it.
+_LONG_MEMORY = 0.97
+# Sizes that differ by less, as a relative variance, are one size.
+_ONE_SIZE = 0.01
+# Updates grow by this factor where nobody knows what larger ones take: twice, and something for uneven sizes.
+_STEP = 2.2
 # What an update is taken to cost of which nothing is known, in seconds.
 _GUESS = 0.5
 
@@ -40,11 +47,16 @@ class Cost(Protocol):
         """Whether nobody has said what updates take, and none has been seen."""
         ...
 
-    def within(self, seconds: float, *, bearable: float) -> float:
-        """How much data ends in that time even if all costs grow with it, or a step more than updates have had.
+    @property
+    def certainly_fixed(self) -> float:
+        """What of an update's time is fixed beyond doubt, however much data it takes."""
+        ...
 
-        What one takes that is many times as large as any before is anybody's guess. The step is a large one where an
-        update could take that much longer and still end in a time that is `bearable`.
+    def data_within(self, seconds: float, *, freely: float) -> float:
+        """How much data an update takes that ends in that time, as far as can be told.
+
+        No more than a step beyond what updates have had: what one takes that is many times as large as any before is
+        anybody's guess. While nobody can tell fixed costs from others, `freely` much is tried unless it takes long.
         """
         ...
 
@@ -89,8 +101,12 @@ class GivenCost:
     def is_guess(self) -> bool:
         return False
 
-    def within(self, seconds: float, *, bearable: float) -> float:  # noqa: ARG002 - what any size takes is known
-        return math.inf
+    @property
+    def certainly_fixed(self) -> float:
+        return self.alpha
+
+    def data_within(self, seconds: float, *, freely: float) -> float:  # noqa: ARG002 - what any size takes is known
+        return (seconds - self.alpha) / self.beta if self.beta > 0.0 else math.inf
 
     @property
     def cautious(self) -> tuple[float, float]:
@@ -130,6 +146,15 @@ class CostModel:
     sum_ee: float = 0.0
     sum_squares: float = 0.0
     """Of how far updates were from what was expected of them."""
+    seen: float = 0.0
+    inverse: float = 0.0
+    inverse_n: float = 0.0
+    inverse_e: float = 0.0
+    inverse_nn: float = 0.0
+    inverse_ne: float = 0.0
+    inverse_ee: float = 0.0
+    """The same sums over more updates, each divided by the square of what it took: updates stray in proportion to what
+    they take, and the small ones tell what is fixed."""
 
     @classmethod
     def given(cls, alpha: float, beta: float) -> CostModel:
@@ -147,6 +172,9 @@ class CostModel:
     def observed(self, n: float, execution: float) -> CostModel:
         """The model after one more update; none takes less than nothing, whatever a clock says that was set back."""
         keep, execution = self.memory, max(0.0, execution)
+        # An exception counts for no more than any other update.
+        level = max(execution, SHORTEST if self.weight == 0.0 else self.expected(n))
+        inverse = 1.0 / (level * level)
         return replace(
             self,
             weight=self.weight * keep + 1.0,
@@ -157,6 +185,13 @@ class CostModel:
             sum_ee=self.sum_ee * keep + execution * execution,
             # The first update says what to expect, not how far others stray from it.
             sum_squares=self.sum_squares * keep + (execution - self.expected(n)) ** 2 * (self.weight > 0.0),
+            seen=self.seen * _LONG_MEMORY + 1.0,
+            inverse=self.inverse * _LONG_MEMORY + inverse,
+            inverse_n=self.inverse_n * _LONG_MEMORY + inverse * n,
+            inverse_e=self.inverse_e * _LONG_MEMORY + inverse * execution,
+            inverse_nn=self.inverse_nn * _LONG_MEMORY + inverse * n * n,
+            inverse_ne=self.inverse_ne * _LONG_MEMORY + inverse * n * execution,
+            inverse_ee=self.inverse_ee * _LONG_MEMORY + inverse * execution * execution,
         )
 
     @property
@@ -193,21 +228,43 @@ class CostModel:
         beta = max(0.0, beta - _ERRORS * error)
         return mean_e - beta * mean_n, beta
 
-    def within(self, seconds: float, *, bearable: float) -> float:
+    @property
+    def certainly_fixed(self) -> float:
         if self.weight == 0.0:
-            return 0.0 if self.is_guess else math.inf
+            return 0.0 if self.is_guess else self.prior_alpha
+        return self._fixed or 0.0
+
+    def data_within(self, seconds: float, *, freely: float) -> float:
+        if self.weight == 0.0:
+            return freely if self.is_guess else GivenCost(*self.coefficients).data_within(seconds, freely=freely)
         if self.sum_n <= 0.0:
-            return 0.0
-        # The root mean square: those of the last updates that were large count most.
-        seen, mean_e = math.sqrt(self.sum_nn / self.weight), self.sum_e / self.weight
-        in_proportion = seen * seconds / mean_e if mean_e > 0.0 else math.inf
-        _, slope = self.cautious
-        if slope == 0.0:
-            # All of the cost looks fixed where no slope can be told, be it that all updates were of one size.
-            bearable = min(bearable, max(seconds, LONGEST_PIECE))
+            return freely
         # What a second of data was loaded with, in the mean, and in which time: many small updates hide no large one.
-        size, took = self.sum_nn / self.sum_n, self.sum_ne / self.sum_n
-        return max(size * (_STEP if _STEP * took <= bearable else _SMALL_STEP), in_proportion)
+        size, took = self.sum_nn / self.sum_n, max(self.sum_ne / self.sum_n, SHORTEST)
+        step = _STEP * size
+        if self.seen <= _POINTS:
+            return size / took * max(seconds, min(max(freely, step) * took / size, LONGEST_PIECE))
+        fixed = self._fixed
+        if fixed is None:
+            # Only another size tells, be it that it takes long.
+            return max(size / took * seconds, step)
+        slope = (self.inverse_e - fixed * self.inverse) / self.inverse_n
+        return min((seconds - fixed) / slope if slope > 0.0 else math.inf, max(freely, step))
+
+    @property
+    def _fixed(self) -> float | None:
+        """What of each update is fixed at least, by a line through updates of different sizes; None without these."""
+        weight, per, per_n, per_nn = self.seen, self.inverse, self.inverse_n, self.inverse_nn
+        determinant = per * per_nn - per_n * per_n
+        if weight <= _POINTS or determinant <= _ONE_SIZE * per_n * per_n:
+            return None
+        alpha = (per_nn * self.inverse_e - per_n * self.inverse_ne) / determinant
+        beta = (per * self.inverse_ne - per_n * self.inverse_e) / determinant
+        off = max(0.0, self.inverse_ee - alpha * self.inverse_e - beta * self.inverse_ne)
+        error = math.sqrt(off / (weight - 2.0) * per_nn / determinant)
+        if beta < 0.0:
+            alpha = self.inverse_e / per
+        return max(0.0, alpha - (_FEW_ERRORS + _DOUBTS / (weight - 2.0)) * error)
 
     @property
     def scatter(self) -> tuple[float, float]:

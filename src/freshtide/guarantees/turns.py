@@ -1,9 +1,10 @@
 """How long a table waits for its turn at most under the ordering `target-lag`, with any track for any update.
 
 A table that has waited for t seconds counts for what it would lose in t seconds at least, which grows without end. One
-that has had its turn begins anew: it counts for its target, and for the time since then, at most. So each other
-table goes before it once for having waited longer; any number of times while even one that has just had its turn counts
-for more; and from then on only after pauses that grow with t. All that keeps the tracks busy for a bounded time.
+that has had its turn begins anew: it counts for its target, for what it may be owed, and for the time since then, at
+most. So each other table goes before it once for having waited longer; any number of times while even one that has
+just had its turn counts for more; and from then on only after pauses that grow with t. All that keeps the tracks busy
+for a bounded time.
 
 This holds at any load: what a table waits for is the number of the others, their updates and their priorities. It
 rests on what the scheduler takes updates to cost, and on what they take at most; on the table being able to be updated
@@ -18,13 +19,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from freshtide.core.objective import RENEWED_AT_ONCE, avoided, most_avoided, renewed_at, waited_at_least
+from freshtide.core.objective import (
+    RENEWED_AT_ONCE,
+    avoided,
+    most_avoided,
+    most_credited,
+    renewed_at,
+    waited_at_least,
+)
 
 # Beyond so many seconds nobody cares how long it is.
 _FOR_EVER: Final = 1e9
 # Steps towards a number that is approached from the safe side.
 _HALVINGS: Final = 40
 _STEPS: Final = 4
+# So many turns are counted one by one; of more, those of a share of the time that has passed at once.
+_COUNTED: Final = 100
+_AHEAD: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +50,10 @@ class Contender:
     """... and at most."""
     execution: float
     """What an update takes at most."""
+    owed: float = 0.0
+    """Seconds of waiting that a turn of it may leave to be made up for, at most."""
+    piece: float = math.inf
+    """How much data an update takes of what is pending: more is as much work as so many of them."""
 
 
 def longest_wait(table: Contender, others: Sequence[Contender], tracks: int) -> float:
@@ -54,7 +69,7 @@ def longest_wait(table: Contender, others: Sequence[Contender], tracks: int) -> 
     # Of many tables not all ranks are renewed in the decision after they are due.
     late = (math.ceil((len(others) + 1) / RENEWED_AT_ONCE) - 1) * longest
     waiting = _Waiting(table, late)
-    strongest = max(other.priority * most_avoided(0.0, other.target) / other.least_cost for other in others)
+    strongest = max(other.priority * most_avoided(other.owed, other.target) / other.least_cost for other in others)
     unequalled = waiting.counts_for_more_from(strongest)
     rivals = Counter(others)
     # What runs at that moment keeps the tracks, and then each other table has so many turns before this one.
@@ -80,7 +95,8 @@ class _Waiting:
         """What it is ranked by at least."""
         table = self._table
         known = renewed_at(max(0.0, waited - self._late), table.target)
-        return table.priority * avoided(known, known, table.target) / table.most_cost
+        pieces = max(1.0, most_credited(waited + table.owed, table.target) / table.piece)
+        return table.priority * avoided(known, known, table.target) / (table.most_cost * pieces)
 
     def counts_for_more_from(self, strength: float) -> float:
         low, high = 0.0, 1.0
@@ -97,7 +113,13 @@ def _work(rival: Contender, waiting: _Waiting, since: float, until: float) -> fl
     turns, last = 0, since
     while last <= until:
         turns += 1
-        last = _next_turn(rival, waiting, last)
+        pause = _next_turn(rival, waiting, last) - last
+        last += pause
+        if turns > _COUNTED:
+            # The pauses grow: for some time they are as long as now at least.
+            ahead = min(_AHEAD * last, until + pause - last)
+            turns += max(0, math.ceil(ahead / pause))
+            last += max(0.0, ahead)
     return turns * rival.execution
 
 
@@ -106,5 +128,5 @@ def _next_turn(rival: Contender, waiting: _Waiting, last: float) -> float:
     moment = last + rival.execution
     for _ in range(_STEPS):
         needed = waiting.counts(moment) * rival.least_cost / rival.priority
-        moment = last + rival.execution + waited_at_least(needed, rival.target)
+        moment = last + rival.execution + max(0.0, waited_at_least(needed, rival.target) - rival.owed)
     return moment

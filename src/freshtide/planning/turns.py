@@ -89,6 +89,8 @@ def _waits(
 
 def _contender(demand: Demand, prospect: Prospect, gained: float) -> Contender:
     (alpha, _), (cautious, slope) = demand.cost.coefficients, demand.cost.cautious
+    # Who never has more to load than one update takes is never cut, and never owed anything.
+    is_cut = prospect.stride is not None and gained >= prospect.stride
     return Contender(
         priority=prospect.priority,
         target=prospect.target,
@@ -96,6 +98,8 @@ def _contender(demand: Demand, prospect: Prospect, gained: float) -> Contender:
         least_cost=max(SHORTEST, min(alpha, cautious) * prospect.leaning),
         most_cost=max(demand.cost.expected(gained), cautious + slope * gained) * prospect.leaning,
         execution=demand.cost.longest(gained),
+        owed=prospect.owed if is_cut else 0.0,
+        piece=prospect.stride if is_cut and prospect.stride is not None else math.inf,
     )
 
 

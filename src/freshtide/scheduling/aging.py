@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from freshtide.core.objective import RENEWED_AT_ONCE, credited, rank_holds
+from freshtide.core.objective import RENEWED_AT_ONCE, rank_holds
 from freshtide.scheduling.known import KnownTable
 
 
@@ -19,9 +19,7 @@ class Aging:
 
     def ranked(self, table: KnownTable, now: float) -> None:
         """The table has its rank as of now."""
-        candidate = table.candidate
-        credit = credited(candidate.age, candidate.waited, candidate.target)
-        due = now + rank_holds(credit)
+        due = now + rank_holds(table.candidate.credit)
         self._due[table.place] = due
         heappush(self._heap, (due, table.place))
 

@@ -28,6 +28,12 @@ class Candidate:
     """The target lag, with what is inherited from the table's dependents."""
     cost: float = 1.0
     """Expected execution time, in seconds."""
+    credit: float = 0.0
+    """The staleness that it is ranked by, likewise."""
+    gain: float = 0.0
+    """How much of that goes with all that is pending, however it is cut, likewise."""
+    work: float = 1.0
+    """What that is expected to take, in seconds."""
     upto: float = 0.0
     due: float = 0.0
     """The deadline that its reservation gives it, under the adaptive scheduler."""

@@ -33,6 +33,8 @@ class Condition:
     """Whether the table takes part and is not to be tried again later."""
     served_at: float = -math.inf
     """When its last update ended, well or not."""
+    unpaid: float = 0.0
+    """Seconds of waiting that its turns have not made up for: they brought less than had come in the meantime."""
     failures: int = 0
     """In a row."""
     retry_at: float | None = None

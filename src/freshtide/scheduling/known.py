@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from freshtide.core.objective import credited
 from freshtide.core.pieces import LONGEST_PIECE
 from freshtide.core.staleness import trailing_edge
 from freshtide.scheduling.allocations.partition import Lane
@@ -101,9 +102,9 @@ class KnownTable:
         self.aim_at(goal)
         candidate.released_at = pending.since[0]
         if self.ages:
-            self._grow_old(now)
             guessed = self.estimate.guessed()
             candidate.cost = candidate.cost * self.estimate.leaning if guessed is None else guessed
+            self._grow_old(now, candidate.delta + stamps[-1] - goal)
         elif goal < stamps[-1] and self.estimate.learns:
             if pending.left_over is None:
                 pending.left_over = len(stamps)
@@ -144,23 +145,39 @@ class KnownTable:
         candidate.delta = max(gained, now - candidate.released_at, 0.0)
         candidate.cost = self.estimate.of(candidate.delta)
         if self.ages:
-            candidate.age = candidate.delta
-            candidate.waited = self._waited(now)
             candidate.cost *= self.estimate.leaning
+            self._weigh(now, candidate.delta, candidate.delta)
         return True
 
-    def _grow_old(self, now: float) -> None:
-        """How stale the table is by now, and for how long it has waited."""
+    def _grow_old(self, now: float, pending: float) -> None:
+        """How stale the table is by now, of which so much is pending."""
         candidate, freshness = self.candidate, self.condition.freshness
         if freshness is None:
             freshness = self.pending.stamps[0] - candidate.period if self.pending.stamps else now
-        candidate.age = now - freshness if now > freshness else 0.0
-        candidate.waited = self._waited(now)
+        self._weigh(now, now - freshness if now > freshness else 0.0, pending)
+
+    def _weigh(self, now: float, age: float, pending: float) -> None:
+        """What the candidate is ranked by: of all that is pending, however it is cut.
+
+        A piece counts like the whole that it is a part of, which takes as many pieces as it takes. By itself it would
+        gain little, and who is cut for the sake of the others would come last.
+        """
+        candidate, waited = self.candidate, self._waited(now)
+        is_cut = pending > candidate.delta > 0.0
+        candidate.age, candidate.waited = age, waited
+        credit = candidate.credit = credited(age, waited, candidate.target, is_cut=is_cut)
+        candidate.gain = min(credit, max(pending, waited))
+        candidate.work = candidate.cost
+        if is_cut:
+            whole, piece = min(candidate.gain, pending), max(self.stride, candidate.delta)
+            of_a_piece = candidate.cost * self.estimate.of(piece) / self.estimate.of(candidate.delta)
+            candidate.work = max(candidate.cost, of_a_piece * whole / piece)
 
     def _waited(self, now: float) -> float:
         served_at, released_at = self.condition.served_at, self.candidate.released_at
         since = served_at if served_at > released_at else released_at
-        return now - since if now > since else 0.0
+        unpaid = self.condition.unpaid
+        return now - since + unpaid if now > since else unpaid
 
     @property
     def _is_chopped(self) -> bool:
@@ -215,7 +232,7 @@ class KnownTable:
             # A part takes as long as it may, whatever an ordinary update does.
             candidate.cost = max(candidate.cost, min(self.within, LONGEST_PIECE))
         if self.ages:
-            self._grow_old(now)
+            self._grow_old(now, candidate.delta)
         return True
 
     def change(self, status: TableStatus, retry_at: float | None) -> None:

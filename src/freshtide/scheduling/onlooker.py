@@ -31,6 +31,8 @@ class Prospect:
     """Whose target lag that is: its own name, that of a dependent; None where it goes by its period."""
     leaning: float
     """The factor by which its cost is believed to differ from what was learnt, where the ordering asks for it."""
+    owed: float
+    """For how many seconds it may count that its turns have not made up for, likewise."""
     stride: float | None
     """How much freshness one update may gain; None for any."""
     newest: float | None
@@ -77,6 +79,7 @@ class Onlooker(Overview):
             target=known.candidate.target,
             target_from=_giver_of_target(known),
             leaning=known.estimate.leaning if known.ages else 1.0,
+            owed=0.0 if self._arrears is None else self._arrears.most(known),
             stride=None if math.isinf(known.stride) else known.stride,
             newest=known.pending.stamps[-1] if known.pending.stamps else None,
         )

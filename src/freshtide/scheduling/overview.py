@@ -10,6 +10,7 @@ from freshtide.guarantees import Breach
 from freshtide.scheduling.adaptive import Adaptation
 from freshtide.scheduling.aging import Aging
 from freshtide.scheduling.allocations import Partition, Shortage
+from freshtide.scheduling.arrears import Arrears
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.conditions import NOT_RUNNING, RetryPolicy, TableStatus
 from freshtide.scheduling.dispatch import Dispatcher
@@ -74,13 +75,16 @@ class Overview:
         self._adaptation: Adaptation | None = None
         if policy.adaptive is not None:
             self._adaptation = Adaptation(known, tracks=tracks, settings=policy.adaptive, reach=reach)
+        slack = Slack(known) if policy.chopping == SLACK else None
+        self._arrears = Arrears(slack, tracks) if self._ordering.ages else None
         self._situation = Situation(
             known,
             self._dispatcher,
             expectations=Expectations(known) if self._ordering.looks_ahead else None,
             adaptation=self._adaptation,
             aging=Aging(known) if self._ordering.ages else None,
-            slack=Slack(known) if policy.chopping == SLACK else None,
+            slack=slack,
+            arrears=self._arrears,
             inheritance=policy.inheritance,
             retry=retry,
             reach=reach,

@@ -21,6 +21,7 @@ from freshtide.core.events import (
 )
 from freshtide.scheduling.adaptive import Adaptation
 from freshtide.scheduling.aging import Aging
+from freshtide.scheduling.arrears import Arrears
 from freshtide.scheduling.conditions import NOT_RUNNING, RetryPolicy, TableStatus
 from freshtide.scheduling.dispatch import Dispatcher
 from freshtide.scheduling.expectations import Expectations
@@ -42,6 +43,7 @@ class Situation:
         adaptation: Adaptation | None,
         aging: Aging | None,
         slack: Slack | None,
+        arrears: Arrears | None,
         inheritance: Inheritance,
         retry: RetryPolicy,
         reach: Callable[[str, float], float | None] | None,
@@ -53,6 +55,7 @@ class Situation:
         self.adaptation = adaptation
         self._aging = aging
         self._slack = slack
+        self._arrears = arrears
         self._inheritance = inheritance
         self._retry = retry
         self._reach = reach
@@ -91,7 +94,7 @@ class Situation:
     def apply(self, events: Iterable[Event], now: float) -> tuple[Command, ...]:
         """Take note of all that happened; commands that follow whatever is decided."""
         commands: tuple[Command, ...] = ()
-        tables, touched, dispatcher, steered = self.tables, self.touched, self.dispatcher, self.is_steered
+        tables, touched, steered = self.tables, self.touched, self.is_steered
         # A simulation tells millions of arrivals and ends of updates: what else there is, is behind one test each.
         for event in events:
             if type(event) is DataArrived:
@@ -107,22 +110,27 @@ class Situation:
                 if steered:
                     self._note_arrival(table, at)
             elif type(event) is UpdateFinished:
-                table = tables[event.table]
-                condition, pending = table.condition, table.pending
-                condition.served_at = now
-                if table.plain:
-                    condition.freshness, condition.safe, condition.revised = event.freshness, event.safe, event.revised
-                else:
-                    self._note_end(table, event, now)
-                dispatcher.give_back(table)
-                pending.drop_taken()
-                if pending.stamps:
-                    touched.append(table)
+                self._finish(event, now)
             else:
                 command = self._appliers[type(event)](event, now)
                 if command is not None:
                     commands += (command,)
         return commands
+
+    def _finish(self, event: UpdateFinished, now: float) -> None:
+        table = self.tables[event.table]
+        condition, pending = table.condition, table.pending
+        if self._arrears is not None:
+            self._arrears.settle(table, event.freshness, now)
+        condition.served_at = now
+        if table.plain:
+            condition.freshness, condition.safe, condition.revised = event.freshness, event.safe, event.revised
+        else:
+            self._note_end(table, event, now)
+        self.dispatcher.give_back(table)
+        pending.drop_taken()
+        if pending.stamps:
+            self.touched.append(table)
 
     def steer(self, now: float) -> list[Command]:
         """Whatever changes with time alone: modes and releases, and the ranks of update streams."""

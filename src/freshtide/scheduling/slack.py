@@ -16,7 +16,7 @@ _AFFORDED: Final = 1.0 / 3.0
 _LEAST_SLACK: Final = 0.125
 # A piece takes so many times the fixed cost of an update at least, so that cutting costs an eighth at most.
 _FIXED_COSTS: Final = 8.0
-# So many periods are loaded at once unless it is certain that it takes too long; more only step by step.
+# So many periods are loaded at once unless that takes too long; more only step by step.
 _FREELY: Final = 8.0
 
 
@@ -25,6 +25,10 @@ class Slack:
 
     def __init__(self, tables: Sequence[KnownTable]) -> None:
         self._tables = tables
+        self._pieces = [0.0] * len(tables)
+        """By place: what the longest update is expected to take."""
+        self.work = 0.0
+        """That of all tables together."""
         self.share_out()
 
     def share_out(self) -> None:
@@ -32,6 +36,8 @@ class Slack:
         taking_part = [table for table in self._tables if table.condition.status is TableStatus.ACTIVE]
         tightest = sorted((slack_of(table), table.place) for table in taking_part)[:2]
         self._tightest = [*tightest, (math.inf, -1), (math.inf, -1)]
+        self._pieces = [0.0] * len(self._tables)
+        self.work = 0.0
         for table in self._tables:
             self.limit(table)
 
@@ -42,11 +48,16 @@ class Slack:
 
     def limit(self, table: KnownTable) -> None:
         """The table's costs may have moved: how long one update may take, and what it may gain, follows from them."""
-        if table.spec.computes_whole:
-            return
-        estimate, seconds = table.estimate, self.afforded(table)
+        seconds = self.afforded(table)
+        if not table.spec.computes_whole:
+            self._cut(table, seconds)
+        if table.condition.status is TableStatus.ACTIVE and not math.isinf(seconds):
+            self._count(table)
+
+    def _cut(self, table: KnownTable, seconds: float) -> None:
         is_limited = not math.isinf(seconds)
-        within = max(seconds, _FIXED_COSTS * estimate.alpha)
+        cost = table.estimate.steps
+        within = max(seconds, _FIXED_COSTS * cost.certainly_fixed)
         # What limits an update that cannot be cut by time stamps is for whoever carries it out.
         table.within = within if is_limited else None
         if table.spec.update_stream:
@@ -54,12 +65,17 @@ class Slack:
         if not is_limited:
             table.stride = seconds
             return
-        # Where nothing says that more data takes longer, cutting would gain nothing.
-        gained = (within - estimate.alpha) / estimate.beta if estimate.beta > 0.0 else math.inf
-        # Towards sizes that nobody has seen: others bear a step that is too bold once, as they bear fixed costs.
-        step = estimate.steps.within(seconds, bearable=within)
         period = table.candidate.period
-        table.stride = max(period, min(gained, max(_FREELY * period, step)))
+        table.stride = max(period, cost.data_within(within, freely=_FREELY * period))
+
+    def _count(self, table: KnownTable) -> None:
+        """One more piece of each table takes so long."""
+        stride, period = table.stride, table.candidate.period
+        piece = table.estimate.of(period if math.isinf(stride) else stride)
+        if table.within is not None:
+            piece = max(min(piece, table.within), table.estimate.per_period)
+        self.work += piece - self._pieces[table.place]
+        self._pieces[table.place] = piece
 
 
 def slack_of(table: KnownTable) -> float:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from freshtide.core.durations import format_duration
-from freshtide.core.objective import avoided, credited
+from freshtide.core.objective import avoided
 from freshtide.scheduling.candidates import Candidate
 from freshtide.scheduling.orderings.ordering import RankedOrdering
 
@@ -18,10 +18,7 @@ class TargetLag(RankedOrdering):
     ages = True
 
     def rank(self, candidate: Candidate) -> float:
-        waited = candidate.waited
-        staleness = credited(candidate.age, waited, candidate.target)
-        gained = min(staleness, max(candidate.delta, waited))
-        return -candidate.priority * avoided(staleness, gained, candidate.target) / candidate.cost
+        return -candidate.priority * avoided(candidate.credit, candidate.gain, candidate.target) / candidate.work
 
     def because(self, candidate: Candidate) -> str:
         target, age = candidate.target, candidate.age
