@@ -241,13 +241,13 @@ class CostModel:
             return freely
         # What a second of data was loaded with, in the mean, and in which time: many small updates hide no large one.
         size, took = self.sum_nn / self.sum_n, max(self.sum_ne / self.sum_n, SHORTEST)
-        step = _STEP * size
+        speed, step = size / took, _STEP * size
         if self.seen <= _POINTS:
-            return size / took * max(seconds, min(max(freely, step) * took / size, LONGEST_PIECE))
+            return max(speed * seconds, min(max(freely, step), speed * LONGEST_PIECE))
         fixed = self._fixed
         if fixed is None:
             # Only another size tells, be it that it takes long.
-            return max(size / took * seconds, step)
+            return max(speed * seconds, step)
         slope = (self.inverse_e - fixed * self.inverse) / self.inverse_n
         return min((seconds - fixed) / slope if slope > 0.0 else math.inf, max(freely, step))
 
