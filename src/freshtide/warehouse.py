@@ -256,7 +256,7 @@ class Warehouse:
         self._require_free()
         bench = self.workbench
         with bench.leased():
-            return run_flow(
+            report = run_flow(
                 flows[name],
                 bench.tracks.root,
                 store=bench.store,
@@ -269,6 +269,8 @@ class Warehouse:
                 now=bench.clock.now,
                 on_progress=on_progress,
             )
+            bench.book_made(name)
+        return report
 
     def status(self, *, looking_back: bool = False) -> WarehouseStatus:
         """How every table and feed stands; looking back, with what the last hour was like."""
@@ -309,7 +311,7 @@ class Warehouse:
     def audit(self, *patterns: str) -> Iterator[AuditResult]:
         """Check derived tables against their definitions, one after another."""
         for name in select_tables(self.project.graph, patterns):
-            if not self.project.graph[name].is_base:
+            if self.project.graph[name].is_derived:
                 yield self.workbench.audit().check(name)
 
     def pause(self, table: str) -> str:

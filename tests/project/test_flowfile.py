@@ -284,7 +284,7 @@ def test_two_flows_that_write_one_table_are_told(cpu: ProjectFolder) -> None:
     cpu.write("flows/b.yml", LINE)
     assert cpu.problem() == (
         "flows/b.yml:7: The write 'stored' writes the table busy_routers, and so does the write 'stored' of the flow "
-        "'a'. Let one flow write it."
+        "'a'. Let one flow write it, and the other read it: `read: {table: busy_routers}`."
     )
 
 

@@ -57,7 +57,7 @@ def demo(
         curves = staleness_curves(bench.catalog, since=began, until=ended)
         counts = count_rows(warehouse.project, bench.catalog, bench.store, tuple(warehouse.project.graph))
         with audit_progress(quiet=False) as progress:
-            names = [t.name for t in warehouse.project.graph.values() if not t.is_base]
+            names = [t.name for t in warehouse.project.graph.values() if t.is_derived]
             bar = progress.add_task("auditing", total=len(names))
             results: list[AuditResult] = []
             for name in names:

@@ -119,8 +119,8 @@ class _View:
             parts.append(f"{status.trouble}: `freshtide feeds`")
         # Title, header and this line are always there.
         most = max(1, console.height - 3)
-        if len(status.tables) > most:
-            parts.append(f"{len(status.tables) - most} more tables below")
+        if len(status.updated) > most:
+            parts.append(f"{len(status.updated) - most} more tables below")
         parts.append(_ENDING if self._ending.is_set() else "Ctrl-C stops")
         table = status_table(status, title=f"Freshtide · {escape(status.name)}", width=console.width, most=most)
         return Group(table, Text(" · ".join(parts), style="dim", no_wrap=True, overflow="ellipsis"))

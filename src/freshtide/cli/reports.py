@@ -15,7 +15,7 @@ from rich.table import Table
 from freshtide.cli.feeds import feeds_json
 from freshtide.cli.output import JsonOption, SelectOption, console, duration, errors, print_json, visible
 from freshtide.cli.places import HERE, ProjectOption, Sight, looking_on, open_project, print_sight
-from freshtide.cli.tables import counts_table, print_objective, status_table
+from freshtide.cli.tables import counts_table, made_table, print_objective, status_table
 from freshtide.core.instants import format_instant, seconds
 from freshtide.observe import (
     FeedHealth,
@@ -103,6 +103,9 @@ def _print_status(
     now: WarehouseStatus, bounds: Mapping[str, KeptBound], healths: Iterable[FeedHealth], sight: Sight
 ) -> None:
     console.print(status_table(now, width=console.width, bounds=bounds))
+    made = made_table(now)
+    if made is not None:
+        console.print(made)
     print_objective(now)
     print_sight(sight)
     for story in filter(None, (report.backfill_story for report in now.tables)):
@@ -140,7 +143,7 @@ def freshness(project: ProjectOption = HERE, select: SelectOption = None, as_jso
         shown = Table(box=None, header_style="bold", pad_edge=False)
         for name in ("Table", "Staleness", "Target", ""):
             shown.add_column(name, justify="left" if name in {"Table", ""} else "right")
-        for table in now.tables:
+        for table in now.updated:
             verdict = {True: "[green]kept[/green]", False: "[red]broken[/red]", None: ""}[table.within_target]
             if table in never:
                 verdict = "[red]never loaded[/red]"
@@ -212,7 +215,7 @@ def audit(
     loaded = open_project(project)
     from freshtide.warehouse import Warehouse
 
-    chosen = [t for t in select_tables(loaded.graph, tables or ()) if not loaded.graph[t].is_base]
+    chosen = [t for t in select_tables(loaded.graph, tables or ()) if loaded.graph[t].is_derived]
     results: list[AuditResult] = []
     with Warehouse.of_project(loaded) as warehouse, audit_progress(quiet=as_json) as progress:
         bar = progress.add_task("audit", total=len(chosen))

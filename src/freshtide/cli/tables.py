@@ -48,7 +48,7 @@ def status_table(
     Where the status looks back, with the share of the last hour within the target lag.
     Within a width, names are shortened rather than figures. With `most`, only so many tables are shown.
     """
-    rows = [_cells(report, status, (bounds or {}).get(report.name)) for report in status.tables[:most]]
+    rows = [_cells(report, status, (bounds or {}).get(report.name)) for report in status.updated[:most]]
     left_out = set() if bounds else {"Most of bound"}
     if not _has_shares(status):
         left_out.add("Within")
@@ -61,6 +61,21 @@ def status_table(
         table.add_column(name, justify=_JUSTIFY[name], no_wrap=True)
     for row in rows:
         table.add_row(*(row[name] for name in columns))
+    return table
+
+
+def made_table(status: WarehouseStatus) -> Table | None:
+    """The tables that flows make: they have no updates of their own, and nothing to be late with; None without any."""
+    made = [report for report in status.tables if report.made_by is not None]
+    if not made:
+        return None
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("Made by flows", "Rows", "Changed last", "Flow"):
+        table.add_column(name, justify="right" if name == "Rows" else "left")
+    for report in made:
+        changed = "–" if report.freshness is None else _moment(report.freshness, status.at)
+        rows = "–" if report.freshness is None else f"{report.rows or 0:,}"
+        table.add_row(escape(report.name), rows, changed, escape(str(report.made_by)))
     return table
 
 

@@ -96,7 +96,7 @@ class Cuts:
     def computes_whole(self, name: str) -> bool:
         """Whether each update of a view computes all of it, so that it takes as long wherever it is cut."""
         table = self.tables[name]
-        if table.is_base or table.is_latest or MODES[table.maintain].follows_changes or self.goes_by_spans(name):
+        if not table.is_derived or table.is_latest or MODES[table.maintain].follows_changes or self.goes_by_spans(name):
             return False
         return self.reads_from(name, 0) is None
 

@@ -20,7 +20,8 @@ def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
     """A fingerprint per table, in an order where sources come first.
 
     A derived table's covers the derived tables below it, since a change of theirs changes its content. A base
-    table's content comes from files and stays when dependents or feeds change, so it covers its own query only.
+    table's content comes from files and stays when dependents or feeds change, so it covers its own query only. What a
+    flow makes stays until the flow runs again.
     """
     found: dict[str, str] = {}
     for name, table in tables.items():
@@ -32,7 +33,7 @@ def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
         if table.reference_sources:
             # Read as they are, they are something else than what they are up to a time.
             parts.append(sorted(table.reference_sources))
-        below = [found[source] for source in table.sources if not tables[source].is_base]
+        below = [found[source] for source in table.sources if tables[source].is_derived]
         found[name] = hashlib.sha256(json.dumps([parts, below]).encode()).hexdigest()[:16]
     return found
 

@@ -37,6 +37,17 @@ class UpdateFinished:
 
 
 @dataclass(slots=True)
+class ContentChanged:
+    """A table that a flow makes has been written, together with the table whose update has run the flow."""
+
+    table: str
+    freshness: float
+    """When it was changed last."""
+    revised: bool = False
+    """Whether dependents may have used what it held before."""
+
+
+@dataclass(slots=True)
 class UpdateFailed:
     """An update ended without a commit; its data is still pending."""
 
@@ -101,6 +112,7 @@ class RebuildCancelled:
 Event = (
     DataArrived
     | UpdateFinished
+    | ContentChanged
     | UpdateFailed
     | SurroundingsFailed
     | SurroundingsMended

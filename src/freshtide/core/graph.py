@@ -80,6 +80,10 @@ class TableGraph(Mapping[str, Table]):
     def for_feed(self, feed: str) -> tuple[Table, ...]:
         return tuple(table for table in self._tables.values() if table.feed == feed)
 
+    def made_by(self, flow: str | None) -> tuple[Table, ...]:
+        """The tables that a flow makes, beside the one that it may load."""
+        return () if flow is None else tuple(table for table in self._tables.values() if table.made_by == flow)
+
     def readers(self, feed: str) -> tuple[str, ...]:
         """The names of the tables that load what a feed brings."""
         return tuple(table.name for table in self.for_feed(feed))

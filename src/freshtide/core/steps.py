@@ -110,6 +110,7 @@ _FORWARD: Mapping[Kind, tuple[type[Step], ...]] = {
     Kind.LATEST: (TakeIn, Merge, Tidy),
     Kind.VIEW: (Refresh, Tidy),
     Kind.LATEST_VIEW: (Refresh, Tidy),
+    Kind.MADE: (),
 }
 
 

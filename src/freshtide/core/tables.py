@@ -23,6 +23,8 @@ class Kind(StrEnum):
     """What a query makes of other tables."""
     LATEST_VIEW = "latest view"
     """What a query makes of other tables, of each key one row."""
+    MADE = "made"
+    """What a flow writes beside the table that it loads, or when it is run by hand."""
 
 
 class Maintenance(StrEnum):
@@ -96,7 +98,7 @@ def named_sources(query: Query) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A base table (it has a feed) or a derived table (it has sources)."""
+    """A base table (it has a feed), a derived table (it has sources), or one that a flow makes."""
 
     name: str
     query: Query
@@ -124,6 +126,8 @@ class Table:
     """The name it shares with the tables that are updated together with it."""
     flow: str | None = None
     """Base tables: the ETL flow that the rows of the query go through; what it writes to the table is the table's."""
+    made_by: str | None = None
+    """The ETL flow that writes it as one of its other targets: it has no query, and no updates of its own."""
     is_reference: bool = False
     """Whether those who read it take its newest content as a whole, and never wait for its time to move."""
     is_replaced: bool = False
@@ -138,6 +142,8 @@ class Table:
 
     @property
     def kind(self) -> Kind:
+        if self.made_by is not None:
+            return Kind.MADE
         if self.feed is not None:
             return Kind.BASE if self.latest is None else Kind.LATEST
         return Kind.VIEW if self.latest is None else Kind.LATEST_VIEW
@@ -145,6 +151,11 @@ class Table:
     @property
     def is_base(self) -> bool:
         return self.feed is not None
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether it is computed from other tables."""
+        return self.kind in (Kind.VIEW, Kind.LATEST_VIEW)
 
     @property
     def timed_sources(self) -> tuple[str, ...]:
@@ -159,7 +170,7 @@ class Table:
     @property
     def has_own_content(self) -> bool:
         """Of a reference table: whether its content is its own. A view of nothing but others stands for these."""
-        return self.is_base or self.is_latest or self.has_time
+        return not self.is_derived or self.is_latest or self.has_time
 
     @property
     def timed_places(self) -> int:

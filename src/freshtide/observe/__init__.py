@@ -10,7 +10,14 @@ from freshtide.observe.explanations import Explanation, explain
 from freshtide.observe.health import FeedHealth, HealthState, feed_healths, outage_story
 from freshtide.observe.objective import LastHour, Objective
 from freshtide.observe.selection import select_tables
-from freshtide.observe.status import FeedReport, TableReport, WarehouseStatus, is_behind, warehouse_status
+from freshtide.observe.status import (
+    FeedReport,
+    TableReport,
+    WarehouseStatus,
+    is_behind,
+    kind_in_words,
+    warehouse_status,
+)
 
 __all__ = [
     "Explanation",
@@ -27,6 +34,7 @@ __all__ = [
     "explain",
     "feed_healths",
     "is_behind",
+    "kind_in_words",
     "outage_story",
     "select_tables",
     "staleness_curves",

@@ -68,7 +68,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
         sentences.append(status.surroundings.story(now))
     if project.graph[name].is_base:
         sentences += _feed_story(project, catalog, report, now)
-    else:
+    elif project.graph[name].is_derived:
         sentences += _source_story(report, reports, chain)
         sentences += _reference_story(project, name, reports)
         sentences += _standing_sources(project, name, reports)
@@ -102,6 +102,8 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
 
 
 def _how_stale(report: TableReport) -> str:
+    if report.made_by is not None:
+        return _made_story(report)
     if report.update_staleness is not None:
         return _how_long_pending(report, report.update_staleness)
     if report.staleness is None or report.freshness is None:
@@ -111,6 +113,15 @@ def _how_stale(report: TableReport) -> str:
         f"it holds everything up to {format_instant(report.freshness)}."
     )
     return told + _target_story(report)
+
+
+def _made_story(report: TableReport) -> str:
+    if report.freshness is None:
+        return f"'{report.name}' is made by the flow '{report.made_by}', which has not written it yet."
+    return (
+        f"'{report.name}' is made by the flow '{report.made_by}': it has {report.rows:,} rows, and was changed last at "
+        f"{format_instant(report.freshness)}."
+    )
 
 
 def _how_long_pending(report: TableReport, waited: float) -> str:
@@ -234,10 +245,12 @@ def _reference_story(project: Project, name: str, reports: dict[str, TableReport
     contents = [source for source in graph[name].sources if graph[source].is_reference]
     told = []
     for empty in (source for source in contents if reports[source].freshness is None):
-        feed = graph[empty].feed
+        feed, flow = graph[empty].feed, graph[empty].made_by
         brings = "" if feed is None or not project.feeds[feed].brings_files else _place_of(project.feeds[feed])
+        first = "load" if flow is None else f"run of the flow '{flow}', which makes"
         told.append(
-            f"It waits for the first load of its reference table '{empty}'{brings}: without it, it would be wrong."
+            f"It waits for the first {first} {'of ' if flow is None else ''}its reference table '{empty}'{brings}: "
+            "without it, it would be wrong."
         )
     if contents and not told:
         listed = ", ".join(f"'{source}'" for source in contents)
@@ -277,7 +290,7 @@ def _last_decision(update: UpdateRow | None) -> list[str]:
 
 def _maintenance_story(table: Table) -> list[str]:
     """How a view is brought up to date, and why so."""
-    if table.is_base:
+    if not table.is_derived:
         return []
     ways = {
         Maintenance.APPEND: "Updates of it add rows",

@@ -58,6 +58,10 @@ class TableReport:
     """For a base table: the file that it waits for, which is away."""
     is_reference: bool = False
     """Whether views take its newest content, and do not wait for it."""
+    made_by: str | None = None
+    """The flow that makes it; it has no updates of its own, and its freshness is when it was changed last."""
+    rows: int | None = None
+    """Of a table that a flow makes: how many it holds."""
     silent_since: float | None = None
     """For a base table whose feed is in an outage: since when no file has come."""
     update_staleness: float | None = None
@@ -159,6 +163,11 @@ class WarehouseStatus:
         return objective_of((t.priority, t.lag, t.target_lag) for t in self.tables if t.lag is not None)
 
     @property
+    def updated(self) -> tuple[TableReport, ...]:
+        """Without the tables that flows make, which have no updates of their own."""
+        return tuple(table for table in self.tables if table.made_by is None)
+
+    @property
     def broken(self) -> tuple[TableReport, ...]:
         """Tables beyond their target lag."""
         return tuple(table for table in self.tables if table.within_target is False)
@@ -218,7 +227,7 @@ def warehouse_status(
             TableReport(
                 name=name,
                 level=project.graph.level(name),
-                kind="base" if table.is_base else "derived",
+                kind=kind_in_words(table),
                 maintain=str(table.maintain),
                 status=row.status if row else "active",
                 reason=row.reason if row else None,
@@ -239,6 +248,8 @@ def warehouse_status(
                 mean_seconds=row.mean_seconds if row else None,
                 waits_for=awaited.get(name),
                 is_reference=table.is_reference,
+                made_by=table.made_by,
+                rows=row.counts.get("loaded", 0) if row is not None and table.made_by is not None else None,
                 silent_since=outages[table.feed].silent_since if table.feed in outages else None,
                 **_stream_standing(table, streams.get(name), catalog, now),
                 **_content_standing(table, fresh, catalog, now),
@@ -252,6 +263,13 @@ def warehouse_status(
         surroundings=read_trouble(OsDisk(), Places(project).trouble) if run_going_on else None,
         hour=last_hour(catalog, chosen, rows, now) if looking_back else None,
     )
+
+
+def kind_in_words(table: Table) -> str:
+    """Where the rows of a table come from: files, other tables, or a flow."""
+    if table.made_by is not None:
+        return "made"
+    return "base" if table.is_base else "derived"
 
 
 def pending_since(table: str, stream: LatestStreamRow | None, catalog: Catalog) -> float | None:
@@ -279,7 +297,7 @@ def _stream_standing(table: Table, stream: LatestStreamRow | None, catalog: Cata
 
 def _content_standing(table: Table, fresh: float | None, catalog: Catalog, now: float) -> dict[str, Any]:
     """How a reference table without time stands: it is as good as new while nothing waits for it."""
-    if table.has_time or table.kind is Kind.LATEST:
+    if table.has_time or table.kind in (Kind.LATEST, Kind.MADE):
         return {}
     since = pending_since(table.name, None, catalog) if table.is_base else None
     if since is None:

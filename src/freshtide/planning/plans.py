@@ -17,7 +17,7 @@ from freshtide.core.definitions import fingerprints
 from freshtide.core.graph import TableGraph
 from freshtide.core.steps import Outline, forward
 from freshtide.core.tables import Table
-from freshtide.observe import is_behind
+from freshtide.observe import is_behind, kind_in_words
 from freshtide.planning.bounds import Demand
 from freshtide.planning.demands import Demands
 from freshtide.planning.eagerness import EagerBound, eager_bound
@@ -84,7 +84,7 @@ class PlannedTable:
     def as_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {
             "name": self.table.name,
-            "kind": "base" if self.table.is_base else "derived",
+            "kind": kind_in_words(self.table),
             "feed": self.table.feed,
             "sources": list(self.table.sources),
             "level": self.level,
@@ -226,8 +226,11 @@ class _Work:
         if table.name in self._left_out:
             status = "active" if row is None else row.status
             return Work.LEFT_OUT, f"it is {status}" if status != "active" else "a source of it is left out"
-        if table.is_base:
-            return _loading(table, self._waiting[table.name])
+        if table.made_by is not None:
+            return Work.NOTHING, f"the flow '{table.made_by}' makes it"
+        return _loading(table, self._waiting[table.name]) if table.is_base else self._refreshing(table, row, moving)
+
+    def _refreshing(self, table: Table, row: TableRow | None, moving: list[str]) -> tuple[Work, str]:
         if row is None or row.freshness is None:
             has_data = moving or all(
                 name in self._rows and self._rows[name].freshness is not None for name in table.sources

@@ -14,6 +14,7 @@ from freshtide.flows import FlowGraph
 from freshtide.project.declarations import Declarations
 from freshtide.project.feeds.streamfeed import shared_addresses
 from freshtide.project.flows.loads import flow_load_problems, flows_that_load
+from freshtide.project.flows.made import made_tables
 from freshtide.project.flows.tables import flow_table_problems
 from freshtide.project.settings.adaptive import unknown_tables
 from freshtide.project.settings.settings import Settings
@@ -42,11 +43,12 @@ class Project:
 
 def assemble(declarations: Declarations, settings: Settings, root: Path) -> Project:
     """The project that was declared, or a ProjectError with everything that is wrong with it."""
+    declarations.made = made_tables(declarations)
     resolved, problems = resolve_sources(declarations)
     problems += declarations.problems
     if not declarations.tables and not declarations.flows and not problems:
         problems.append(_NO_TABLES)
-    built: dict[str, BuiltTable] = {}
+    built = {table.name: BuiltTable(table=table, columns=None) for table in declarations.made.values()}
     for table in resolved:
         # Where a source has a problem of its own, that one is enough.
         if all(source in built for source in _table_sources(table)):
@@ -55,8 +57,9 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
             except TableError as error:
                 origin = table.declared.origin
                 problems.append(Problem(message=error.message, origin=origin, way_out=error.way_out))
-    tables = {name: table.table for name, table in built.items()}
-    problems += group_problems(tables, declarations.feeds.values())
+    tables = {name: table.table for name, table in built.items() if table.table.made_by is None}
+    made = {table.name: table for table in declarations.made.values()}
+    problems += group_problems({**made, **tables}, declarations.feeds.values())
     problems += hopeless_targets(tables, declarations.feeds)
     problems += shared_addresses(declarations.feeds.values())
     flows = tuple(declarations.flows.values())
@@ -70,7 +73,7 @@ def assemble(declarations: Declarations, settings: Settings, root: Path) -> Proj
         root=root,
         settings=settings,
         feeds={feed.name: feed for feed in declarations.feeds.values()},
-        graph=TableGraph(_with_flow(table, declarations) for table in tables.values()),
+        graph=TableGraph([*(_with_flow(table, declarations) for table in tables.values()), *made.values()]),
         flows={flow.name: flow for flow in flows},
         notes=_in_order(_notes(declarations, tables)),
     )

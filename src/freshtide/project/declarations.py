@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from freshtide.core.errors import Origin, Problem
 from freshtide.core.feeds import Feed
-from freshtide.core.tables import FunctionQuery
+from freshtide.core.tables import FunctionQuery, Table
 from freshtide.flows import FlowGraph
 from freshtide.project.notation.names import name_fault
 from freshtide.project.tables.properties import Properties
@@ -41,6 +41,9 @@ class Declarations:
     """Names (lower case) whose declaration is wrong: what reads them is not to be blamed."""
     spoiled_flows: set[str] = field(default_factory=set)
     """The same for flows, which have names of their own."""
+
+    made: dict[str, Table] = field(default_factory=dict)
+    """The tables that flows make, by name in lower case; they follow from the flows once all are declared."""
 
     def add_feed(self, feed: Feed) -> None:
         if self._is_free(feed.name, "feed", feed.origin):

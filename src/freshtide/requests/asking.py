@@ -8,7 +8,7 @@ from freshtide.catalog import Catalog, Request, RequestKind, RunLock
 from freshtide.core.arrivals import Arrival
 from freshtide.core.errors import RunFailedError
 from freshtide.project import Project
-from freshtide.requests.handling import RequestHandler, require_rebuildable
+from freshtide.requests.handling import RequestHandler, require_own_updates, require_rebuildable
 from freshtide.runs import Places, seen_run
 
 # Tables are rebuilt for these, which takes as long as it takes.
@@ -31,7 +31,9 @@ def ask(
     on answers within `longest` seconds, unless it has to rebuild something first.
     """
     if not kind.is_about_a_file:
-        target = project.graph.called(target).name
+        table = project.graph.called(target)
+        require_own_updates(table, project.graph)
+        target = table.name
     if kind is RequestKind.BACKFILL:
         # Nobody should wait for Spark, or for a run, to hear that it was in vain.
         require_rebuildable(catalog.tables.get(target))

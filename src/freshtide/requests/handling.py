@@ -11,6 +11,7 @@ from freshtide.core.errors import RunFailedError
 from freshtide.core.events import Event, RebuildCancelled, RebuildRequested, TablePaused, TableResumed
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
+from freshtide.core.tables import Table
 from freshtide.feeds import accept_everywhere, released_duplicates, retry_everywhere, skip_everywhere, verdicts
 from freshtide.runs import pending_announcements, require_files
 from freshtide.world import Disk, OsDisk
@@ -64,7 +65,9 @@ class RequestHandler:
             RequestKind.ACCEPT: self._accept,
         }
         if kind in about_tables:
-            return about_tables[kind](self._graph.called(target).name)
+            table = self._graph.called(target)
+            require_own_updates(table, self._graph)
+            return about_tables[kind](table.name)
         if kind in about_files:
             return about_files[kind](target)
         raise RunFailedError("Nothing runs that could be changed.", way_out="The next run reads the project anew.")
@@ -164,6 +167,19 @@ class NothingToCancelError(RunFailedError):
 
 class NothingToRebuildError(RunFailedError):
     """A table that cannot be rebuilt as it stands."""
+
+
+def require_own_updates(table: Table, graph: TableGraph) -> None:
+    """Refuse what is asked about the updates of a table that a flow makes: it has none."""
+    if table.made_by is None:
+        return
+    loaded = next((other.name for other in graph.values() if other.flow == table.made_by), None)
+    raise RunFailedError(
+        f"'{table.name}' is made by the flow '{table.made_by}', and has no updates of its own.",
+        way_out=f"`freshtide flow run {table.made_by}` writes it."
+        if loaded is None
+        else f"The flow is the load of '{loaded}': ask for that. `freshtide backfill {loaded}` makes both anew.",
+    )
 
 
 def require_rebuildable(row: TableRow) -> None:

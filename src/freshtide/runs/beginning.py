@@ -84,7 +84,7 @@ def _current(table: Table, row: TableRow | None, definition: str) -> TableRow:
     """What counts of a table's row: a view whose definition has changed is as good as never computed."""
     if row is None:
         return TableRow(name=table.name)
-    if table.is_base or row.definition in {None, definition}:
+    if not table.is_derived or row.definition in {None, definition}:
         return row
     return replace(row, freshness=None, safe=None)
 

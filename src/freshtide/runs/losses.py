@@ -52,6 +52,8 @@ def holdings(project: Project) -> Iterator[Holding]:
     """All tables that a project has on disk; what belongs to a table comes after it."""
     loads = {table.flow: table.name for table in project.graph.values() if table.flow is not None}
     for table in project.graph.values():
+        if table.made_by is not None:
+            continue  # It belongs to its flow, which may write more than the project says.
         yield Holding(stored=table.name, table=table.name)
         for side in sides(table) if table.is_base else ():
             yield Holding(stored=side, table=table.name)

@@ -23,6 +23,7 @@ from typing import Any
 from freshtide.core.commands import Command
 from freshtide.core.costs import Cost, CostModel, GivenCost
 from freshtide.core.events import (
+    ContentChanged,
     DataArrived,
     Event,
     RebuildCancelled,
@@ -54,6 +55,7 @@ _EVENTS: dict[str, type[Any]] = {
     for kind in (
         DataArrived,
         UpdateFinished,
+        ContentChanged,
         UpdateFailed,
         SurroundingsFailed,
         SurroundingsMended,

@@ -22,6 +22,7 @@ from freshtide.runtime.disks import disk_checks, write_probe
 from freshtide.runtime.engine import Engine
 from freshtide.runtime.execution import Computer
 from freshtide.runtime.parts import RunParts, open_store
+from freshtide.runtime.recovery import bring_up
 from freshtide.runtime.steps import gained_columns
 from freshtide.runtime.unchanged import watched
 from freshtide.runtime.watching import Check
@@ -124,6 +125,12 @@ class Workbench:
         """The right to write, for a run. Only then are tables changed, and the catalog's books kept."""
         with self._parts.leased(tell=tell) as lease:
             yield lease
+
+    def book_made(self, flow: str) -> None:
+        """Write down what a run of a flow has made. The caller holds the lease."""
+        graph, known = self.project.graph, self.catalog.tables.all()
+        names = [table.name for table in graph.made_by(flow)]
+        bring_up(names, graph, known=known, store=self.store, catalog=self.catalog, now=self.clock.now())
 
     def states(self, pool: str = "questions") -> TableStates:
         """Readable states of all tables, in a session of the calling thread."""

@@ -60,7 +60,7 @@ def revised_views(graph: TableGraph, store: Store) -> set[str]:
     found = set()
     for table in graph.values():
         snapshot = store.table(table.name, time_column=table.time_column).snapshot
-        if table.is_base or snapshot is None or snapshot.record is None:
+        if not table.is_derived or snapshot is None or snapshot.record is None:
             continue
         for source in table.sources:
             seen = snapshot.record.sources.get(source, 0)

@@ -72,14 +72,10 @@ class Steps:
                 return Refresh(table=table, upto=command.upto, rebuild=command.rebuild)
             case Kind.BASE:
                 return self._load(table, progress)
-            case Kind.LATEST if command.rebuild:
-                return self._merge_anew(table)
+            case Kind.MADE:
+                return None  # The load that its flow is, or whoever runs that by hand, writes it.
             case Kind.LATEST:
-                files = self._to_take_in(table, progress)
-                if files:
-                    self._suspects.takes(table.name, files)
-                    return TakeIn(table=table, files=tuple(files), extra=self._columns(table, files, command))
-                return Merge(table=table, extra=self._extra(table))
+                return self._merge_anew(table) if command.rebuild else self._take_in_or_merge(table, progress)
 
     def measured(self, step: ComputedStep, seconds: float, progress: Progress) -> None:
         """A step has taken so long."""
@@ -201,6 +197,13 @@ class Steps:
             )
         files = tuple(to_rebuild_from(self._store.disk, table, self._catalog))
         return Merge(table=table, files=files, extra=self._extra(table), rebuild=True)
+
+    def _take_in_or_merge(self, table: Table, progress: Progress) -> TakeIn | Merge:
+        files = self._to_take_in(table, progress)
+        if not files:
+            return Merge(table=table, extra=self._extra(table))
+        self._suspects.takes(table.name, files)
+        return TakeIn(table=table, files=tuple(files), extra=self._columns(table, files, progress.command))
 
     def _to_take_in(self, table: Table, progress: Progress) -> list[Arrival]:
         """The files to read before the first of those that wait is served: of each key only the newest row counts.

@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 
 from freshtide.core.commands import Command, DropRebuild, GiveUp, WakeAt
 from freshtide.core.events import (
+    ContentChanged,
     DataArrived,
     Event,
     RebuildCancelled,
@@ -74,6 +75,7 @@ class Situation:
         self.is_steered = bool(self._update_streams) or any(steerer is not None for steerer in steering)
         """Whether more counts than what has arrived and ended. Mostly it does not, and need not be asked for thrice."""
         self._appliers: dict[type, Callable[..., Command | None]] = {
+            ContentChanged: self._see_content,
             UpdateFailed: self._fail,
             SurroundingsFailed: self._hold,
             SurroundingsMended: self._go_on,
@@ -229,6 +231,16 @@ class Situation:
             self.touched.append(dependent)
         if self.adaptation is not None:
             self.adaptation.ended(table, now)
+
+    def _see_content(self, event: ContentChanged, now: float) -> None:
+        """Nothing ran for it: those that read it follow, in the same breath as those that read what did run."""
+        table = self.tables[event.table]
+        table.condition.freshness = table.condition.safe = event.freshness
+        table.condition.first_load = table.plain = False
+        for dependent in table.dependents:
+            if event.revised:
+                dependent.pending.want_revision(now)
+            self.touched.append(dependent)
 
     def _fail(self, event: UpdateFailed, now: float) -> Command | None:
         table = self.tables[event.table]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -30,6 +31,7 @@ from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.incremental import NotIncrementalError, compiled
 from freshtide.spark.permissions import NotPermittedError
 from freshtide.spark.queries import resolve
+from freshtide.spark.reading import schema_of
 from freshtide.spark.schemas import TableSchemas, input_schema
 from freshtide.spark.zonerules import require_same_rules
 
@@ -47,40 +49,104 @@ def resolve_columns(
     extra_columns: Mapping[str, tuple[Column, ...]] | None = None,
 ) -> TableSchemas:
     """The schema of every table, or a ProjectError with everything Spark cannot resolve."""
-    extra = extra_columns or {}
-    known: dict[str, StructType] = {}
     wrong_times = _problems_of_times(session, feeds, graph)
     problems = list(wrong_times.values())
-    # Flows may read tables that are declared after those that they load.
-    for table in sorted(graph.values(), key=lambda table: not table.is_base or table.flow is not None):
-        if table.feed in wrong_times or any(source not in known for source in table.sources):
-            continue  # Its source is broken: the source's problem is the one to mend.
-        try:
-            inputs = _inputs(table, feeds, extra, known)
-            frame = resolve(session, table.query, inputs, files=table.is_base)
-            flow = flows.of(table)
-            schema = frame.schema if flow is None else flow.columns(session, frame, known)
-            if schema is not None:
-                known[table.name] = _checked(table, schema)
-            if table.maintain is Maintenance.INCREMENTAL:
-                compiled(session, table.query, inputs)
-        except PySparkException as error:
-            problems.append(problem_of(table, error))
-        except ProjectError as error:
-            problems += error.problems
-        except NotIncrementalError as error:
-            told = f"'{table.name}' cannot be maintained from changes: {error.operator} has no rule."
-            problems.append(Problem(message=told, origin=table.origin, way_out=error.way_out))
-        except NotPermittedError as error:
-            told = f"In '{table.name}': {error.message}"
-            problems.append(Problem(message=told, origin=table.origin, way_out=error.way_out))
-        except FreshtideError as error:
-            problems.append(Problem(message=error.message, origin=table.origin, way_out=error.way_out))
-        except Exception as error:
-            problems.append(Problem(message=f"'{table.name}' failed: {error!r}", origin=table.origin))
+    resolution = _Resolution(
+        session=session, feeds=feeds, graph=graph, flows=flows, extra=extra_columns or {}, known={}
+    )
+    waiting = [table for table in sorted(graph.values(), key=_turn) if table.feed not in wrong_times]
+    while waiting:
+        unresolved = []
+        for table in waiting:
+            found = _problems_of(table, resolution)
+            if found is None:
+                unresolved.append(table)
+            else:
+                problems += found
+        if len(unresolved) == len(waiting):
+            break
+        waiting = unresolved
     if problems:
         raise ProjectError(problems)
-    return TableSchemas(known)
+    return TableSchemas(resolution.known)
+
+
+def _turn(table: Table) -> int:
+    """Flows read tables, and make some that views read."""
+    if table.is_derived:
+        return 3
+    return 2 if table.made_by is not None else 1 if table.flow is not None else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Resolution:
+    """The columns of tables, as far as they are known."""
+
+    session: SparkSession
+    feeds: Mapping[str, Feed]
+    graph: TableGraph
+    flows: LoadingFlows
+    extra: Mapping[str, tuple[Column, ...]]
+    known: dict[str, StructType]
+
+    def resolve(self, table: Table) -> bool:
+        """Add the columns of a table to those that are known; False: nobody can tell yet."""
+        if any(source not in self.known for source in table.sources):
+            return False  # Where a source is broken, that is the problem to mend.
+        if table.made_by is not None:
+            return self._resolve_made(table, table.made_by)
+        inputs = self._inputs(table)
+        frame = resolve(self.session, table.query, inputs, files=table.is_base)
+        flow = self.flows.of(table)
+        if flow is None:
+            self.known[table.name] = _checked(table, frame.schema)
+        else:
+            written = flow.columns(self.session, frame, self.known)
+            if written is None:
+                return False
+            self.known[table.name] = _checked(table, written[table.name.lower()])
+            for made in self.graph.made_by(flow.graph.name):
+                self.known[made.name] = written[made.name.lower()]
+        if table.maintain is Maintenance.INCREMENTAL:
+            compiled(self.session, table.query, inputs)
+        return True
+
+    def _resolve_made(self, table: Table, flow: str) -> bool:
+        """What the flow would write, or else what it has written. To look at files takes Spark a while: who asks?"""
+        if table.name in self.known:
+            return True
+        is_read = any(table.name in other.sources for other in self.graph.values())
+        is_load = any(other.flow == flow for other in self.graph.values())
+        written = self.flows.run_by_hand(flow, self.session, self.known) if is_read and not is_load else None
+        stored = self.flows.store.table(table.name).snapshot
+        if written is not None:
+            self.known[table.name] = written[table.name.lower()]
+        elif stored is not None:
+            self.known[table.name] = schema_of(stored)
+        return table.name in self.known
+
+    def _inputs(self, table: Table) -> Mapping[str, StructType]:
+        if table.feed is None:
+            return {source: self.known[source] for source in table.sources}
+        return {table.feed: input_schema(table, self.feeds[table.feed], self.extra.get(table.feed, ()))}
+
+
+def _problems_of(table: Table, resolution: _Resolution) -> list[Problem] | None:
+    """What Spark finds wrong with a table; None where its columns cannot be told yet."""
+    try:
+        return [] if resolution.resolve(table) else None
+    except PySparkException as error:
+        return [problem_of(table, error)]
+    except ProjectError as error:
+        return list(error.problems)
+    except NotIncrementalError as error:
+        told = f"'{table.name}' cannot be maintained from changes: {error.operator} has no rule."
+        return [Problem(message=told, origin=table.origin, way_out=error.way_out)]
+    except FreshtideError as error:
+        told = f"In '{table.name}': {error.message}" if isinstance(error, NotPermittedError) else error.message
+        return [Problem(message=told, origin=table.origin, way_out=error.way_out)]
+    except Exception as error:
+        return [Problem(message=f"'{table.name}' failed: {error!r}", origin=table.origin)]
 
 
 def _problems_of_times(session: SparkSession, feeds: Mapping[str, Feed], graph: TableGraph) -> dict[str, Problem]:
@@ -103,6 +169,8 @@ def against_changes(session: SparkSession, graph: TableGraph, schemas: TableSche
     for table in graph.values():
         if table.kind is not Kind.VIEW or table.maintain is not Maintenance.FULL:
             continue
+        if any(schemas.types(source) is None for source in table.sources):
+            continue
         try:
             compiled(session, table.query, {source: schemas.of(source) for source in table.sources})
         except NotIncrementalError as error:
@@ -123,17 +191,6 @@ def problem_of(table: Table, error: PySparkException) -> Problem:
     if place is not None:
         words = words.split(place[0])[0]
     return Problem(message=f"In '{table.name}': {words}", origin=origin)
-
-
-def _inputs(
-    table: Table,
-    feeds: Mapping[str, Feed],
-    extra: Mapping[str, tuple[Column, ...]],
-    known: Mapping[str, StructType],
-) -> Mapping[str, StructType]:
-    if table.feed is None:
-        return {source: known[source] for source in table.sources}
-    return {table.feed: input_schema(table, feeds[table.feed], extra.get(table.feed, ()))}
 
 
 def _checked(table: Table, schema: StructType) -> StructType:

@@ -157,7 +157,7 @@ class TableStates:
 
     def _recomputed(self, table: Table, snapshot: Snapshot | None) -> DataFrame:
         """A version of a table, computed from base tables as they were when it was: its commit names their versions."""
-        if table.is_base or snapshot is None or snapshot.record is None:
+        if not table.is_derived or snapshot is None or snapshot.record is None:
             return self._read(table, snapshot, None, None)
         record = snapshot.record
         cut = record.freshness or 0
@@ -275,5 +275,15 @@ class TableStates:
             return empty_frame(self.session, self._schemas.of(table.name))
         self.bytes_read += sum(file.size for file in snapshot.between(since, before))
         if self._scans is not None:
-            return self._scans.between(self.session, table, snapshot, since, before)
-        return read_between(self.session, snapshot, table.time_column, since, before)
+            frame = self._scans.between(self.session, table, snapshot, since, before)
+        else:
+            frame = read_between(self.session, snapshot, table.time_column, since, before)
+        return frame if table.made_by is None else self._with_columns_to_come(table.name, frame)
+
+    def _with_columns_to_come(self, name: str, frame: DataFrame) -> DataFrame:
+        """A table that a flow makes has the columns of before until the flow runs again."""
+        if self._schemas.types(name) is None:
+            return frame
+        have = {column.lower() for column in frame.columns}
+        missing = StructType([field for field in self._schemas.of(name) if field.name.lower() not in have])
+        return frame.unionByName(empty_frame(self.session, missing), allowMissingColumns=True) if missing else frame

@@ -85,7 +85,7 @@ def _tables(before: Project, after: Project) -> Iterator[Change]:
     moved = _moved(before, after)
     for name, what in _names(old, new, also=_redefined(was, becomes, after)):
         tables = [project.graph[name] for project in (before, after) if name in project.graph]
-        anew = what is What.CHANGED and not tables[-1].is_base and was[name] != becomes[name]
+        anew = what is What.CHANGED and tables[-1].is_derived and was[name] != becomes[name]
         properties = _differences(old[name], new[name]) if what is What.CHANGED else ()
         yield Change(
             subject=Subject.TABLE,
@@ -100,18 +100,24 @@ def _tables(before: Project, after: Project) -> Iterator[Change]:
 
 def _redefined(was: Mapping[str, str], becomes: Mapping[str, str], after: Project) -> set[str]:
     """Views that say what they said, of views that do not: they are computed anew with these."""
-    return {name for name in becomes if name in was and was[name] != becomes[name] and not after.graph[name].is_base}
+    return {name for name in becomes if name in was and was[name] != becomes[name] and after.graph[name].is_derived}
 
 
 def _restart_for(what: What, tables: list[Table], old: Any, new: Any) -> str | None:
     if any(table.is_latest for table in tables):
         is_free = what is What.ADDED or (what is What.CHANGED and not _changed_keys(old, new) - _FREE_IN_LATEST)
         return None if is_free else _LATEST
-    if what is What.CHANGED and tables[0].is_base != tables[1].is_base:
-        return "what is loaded from files becomes what is computed from tables, or the other way round"
+    if what is What.CHANGED and _origin_of(tables[0]) != _origin_of(tables[1]):
+        return f"what {_origin_of(tables[0])} becomes what {_origin_of(tables[1])}"
     if what is What.CHANGED and tables[0].time_column != tables[1].time_column:
         return "its files are open by the old time column"
     return None
+
+
+def _origin_of(table: Table) -> str:
+    if table.is_base:
+        return "is loaded from files"
+    return "is computed from tables" if table.is_derived else "a flow makes"
 
 
 def _moved(before: Project, after: Project) -> dict[str, str]:
@@ -129,6 +135,8 @@ def _moved(before: Project, after: Project) -> dict[str, str]:
 
 
 def _note(what: What, table: Table, properties: tuple[PropertyChange, ...], *, anew: bool) -> str | None:
+    if what is not What.REMOVED and table.made_by is not None:
+        return f"it changes when the flow '{table.made_by}' runs"
     if what is What.REMOVED:
         return "its files stay as they are; nothing updates them any more"
     if what is What.ADDED and table.is_base:

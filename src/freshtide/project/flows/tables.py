@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from freshtide.core.errors import Origin, Problem, suggestion
 from freshtide.core.sides import RESERVED_ENDINGS
-from freshtide.flows import FlowGraph, Node, written_recordsets
-from freshtide.flows.activities import Read
+from freshtide.flows import FlowGraph, Node, Recordset, written_recordsets
+from freshtide.flows.activities import Read, SurrogateKey
 from freshtide.project.feeds.columns import read_schema
 from freshtide.project.flows.loads import is_the_load
 from freshtide.project.notation.names import name_fault
@@ -57,8 +57,15 @@ def _shared_targets(flows: Sequence[FlowGraph], kept: set[str], loads: Mapping[s
                         message=f"{what}, and so does the {writer.activity.kind} '{writer.name}' of the flow "
                         f"'{other.name}'.",
                         origin=node.origin,
-                        way_out="Let one flow write it.",
+                        way_out=f"Let one flow write it, and the other read it: {_reading(target, node)}.",
                     )
+
+
+def _reading(target: Recordset, node: Node) -> str:
+    """How a flow takes what another one writes, which is written by one alone: nobody else's keys could be lost."""
+    read = f"`read: {{table: {target.table}}}`" if target.table is not None else f"`read: {{files: {target.files}}}`"
+    keys = node.activity.key if isinstance(node.activity, SurrogateKey) else ()
+    return f"{read}, and a left join on [{', '.join(keys)}] in place of the {node.activity.kind}" if keys else read
 
 
 def _source_problems(node: Node, known: dict[str, str]) -> Iterator[Problem]:

@@ -53,7 +53,7 @@ def _names(declared: DeclaredTable, declarations: Declarations) -> dict[str, str
     names: dict[str, str] = {}
     for mention in _mentions(declared):
         key = mention.name.lower()
-        source = declarations.feeds.get(key) or declarations.tables.get(key)
+        source = declarations.feeds.get(key) or declarations.tables.get(key) or declarations.made.get(key)
         if source is None:
             return None
         names[mention.name] = source.name
@@ -112,10 +112,11 @@ def _base_fault(declared: DeclaredTable, mention: _Mention, declarations: Declar
             f"The streaming table '{declared.name}' reads the feed '{mention.name}' without STREAM.",
             f"Write FROM STREAM {mention.name}.",
         )
-    if key in declarations.tables:
+    if key in declarations.tables or key in declarations.made:
+        kind = declarations.tables[key].kind if key in declarations.tables else "table of a flow"
         return (
-            f"The streaming table '{declared.name}' reads the {declarations.tables[key].kind} "
-            f"'{mention.name}', but streaming tables read feeds.",
+            f"The streaming table '{declared.name}' reads the {kind} '{mention.name}', but streaming tables read "
+            "feeds.",
             f"Make '{declared.name}' a materialized view.",
         )
     known = (feed.name for feed in declarations.feeds.values())
@@ -130,8 +131,9 @@ def _view_fault(declared: DeclaredTable, mention: _Mention, declarations: Declar
             "Make a streaming table of it first, and read that: "
             f"CREATE STREAMING TABLE name AS SELECT * FROM STREAM {mention.name}.",
         )
-    if key not in declarations.tables:
-        known = (table.name for table in declarations.tables.values())
+    if key not in declarations.tables and key not in declarations.made:
+        known = [each.name for each in declarations.tables.values()]
+        known += [each.name for each in declarations.made.values()]
         return f"There is no table '{mention.name}'.", suggestion(mention.name, known)
     if mention.streamed and not isinstance(declared.query, FunctionQuery):
         return (

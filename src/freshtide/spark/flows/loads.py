@@ -23,9 +23,9 @@ from freshtide.flows.policies import MIXED
 from freshtide.spark.flows.failures import ActivityError
 from freshtide.spark.flows.holding import Scratch
 from freshtide.spark.flows.moments import Moment, fixed_time
-from freshtide.spark.flows.recordsets import Recordsets, SourceError
+from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.flows.running import Running
-from freshtide.spark.flows.schemas import require_permitted_flow, resolve_flow
+from freshtide.spark.flows.schemas import columns_of_targets, reads_of
 from freshtide.spark.flows.surroundings import Surroundings
 from freshtide.spark.flows.targets import Target, targets_of
 from freshtide.spark.schemas import arrow_schema_of
@@ -66,6 +66,13 @@ class LoadingFlows:
         """The flow that loads a table, if one does."""
         return None if table.flow is None else TableFlow(graph=self.flows[table.flow], table=table, flows=self)
 
+    def run_by_hand(
+        self, name: str, session: SparkSession, declared: Mapping[str, StructType]
+    ) -> Mapping[str, StructType] | None:
+        """The columns of what a flow writes that loads no table; None as long as a source of it has none."""
+        recordsets = Recordsets(session=session, store=self.store, root=self.root, declared=declared)
+        return columns_of_targets(self.flows[name], recordsets)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowedRows:
@@ -105,21 +112,14 @@ class TableFlow:
     table: Table
     flows: LoadingFlows
 
-    def columns(self, session: SparkSession, rows: DataFrame, declared: Mapping[str, StructType]) -> StructType | None:
-        """The columns of the table, from those of the rows that go into the flow.
+    def columns(
+        self, session: SparkSession, rows: DataFrame, declared: Mapping[str, StructType]
+    ) -> Mapping[str, StructType] | None:
+        """The columns of the table and of the others that the flow writes, from those of the rows that go into it.
 
         None as long as another source of the flow has no data, and so no columns either.
         """
-        recordsets = self._recordsets(session, rows, declared)
-        try:
-            for node in self._reads:
-                assert isinstance(node.activity, Read), "these are the reads"
-                recordsets.columns(node.activity.source)
-        except SourceError:
-            return None
-        schemas = resolve_flow(self.graph, recordsets)
-        require_permitted_flow(self.graph, schemas.by_port, session)
-        return schemas.by_target[self._write.name]
+        return columns_of_targets(self.graph, self._recordsets(session, rows, declared))
 
     @property
     def folder(self) -> Path:
@@ -204,7 +204,7 @@ class TableFlow:
 
     @property
     def _reads(self) -> list[Node]:
-        return [node for node in self.graph if isinstance(node.activity, Read)]
+        return reads_of(self.graph)
 
     @property
     def _source(self) -> Node:

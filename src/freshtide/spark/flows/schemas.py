@@ -17,7 +17,7 @@ from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.dimensions import updated_dimension
 from freshtide.spark.flows.moments import ANY_MOMENT, Moment
 from freshtide.spark.flows.passing import PassingRows
-from freshtide.spark.flows.recordsets import Recordsets
+from freshtide.spark.flows.recordsets import Recordsets, SourceError
 from freshtide.spark.flows.transforms import Frames, orders, transform
 from freshtide.spark.permissions import NotPermittedError, require_permitted
 from freshtide.spark.reading import empty_frame
@@ -71,6 +71,32 @@ def resolve_flow(
         by_target=targets,
         frames={} if passing is None else frames,
     )
+
+
+def columns_of_targets(graph: FlowGraph, recordsets: Recordsets) -> dict[str, StructType] | None:
+    """The columns of each table that a flow writes, by its name in lower case: targets, dimensions, lookup tables.
+
+    None as long as a source has no data, and so no columns either.
+    """
+    try:
+        for node in reads_of(graph):
+            assert isinstance(node.activity, Read), "these are the reads"
+            recordsets.columns(node.activity.source)
+    except SourceError:
+        return None
+    schemas = resolve_flow(graph, recordsets)
+    require_permitted_flow(graph, schemas.by_port, recordsets.session)
+    found: dict[str, StructType] = {}
+    for node in graph:
+        if isinstance(node.activity, SurrogateKey):
+            found[node.activity.lookup.lower()] = lookup_schema(node.activity, schemas.by_port[node.inputs[0]])
+        elif isinstance(node.activity, Write | SlowlyChanging) and node.activity.target.table is not None:
+            found[node.activity.target.table.lower()] = schemas.by_target[node.name]
+    return found
+
+
+def reads_of(graph: FlowGraph) -> list[Node]:
+    return [node for node in graph if isinstance(node.activity, Read)]
 
 
 def require_permitted_flow(graph: FlowGraph, columns: Mapping[Port, StructType], session: SparkSession) -> None:

@@ -12,14 +12,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from freshtide.core.errors import UsageError
+from freshtide.core.instants import micros
 from freshtide.flows import FlowGraph, Recordset
 from freshtide.flows.activities import SlowlyChanging, Write
+from freshtide.spark.flows.changes import holds_other_rows
 from freshtide.spark.flows.recordsets import Recordsets
 from freshtide.spark.schemas import arrow_schema_of
 from freshtide.spark.visibility import require_arrived, written_rows
 from freshtide.storage import (
+    BEGINNING,
     Change,
     Commit,
+    Counts,
     FilesCommit,
     FolderCommit,
     StoredTable,
@@ -67,9 +71,9 @@ class TableTarget(Target):
         self._replaces = replaces
         self._sources = sources or {}
         # What a run left behind that did not come to its end is not ours to commit.
-        snapshot = table.recover()
-        self._number = 1 if snapshot is None else snapshot.number + 1
-        self._partition_by = () if snapshot is None else snapshot.partition_by
+        self._before = table.recover()
+        self._number = 1 if self._before is None else self._before.number + 1
+        self._partition_by = () if self._before is None else self._before.partition_by
         self._staging = table.staging(self._number)
         self._written = 0
 
@@ -88,18 +92,27 @@ class TableTarget(Target):
     def prepare(self, *, at: float) -> TableCommit:
         require_arrived(self._staging, written=self._written, found=self.staged_rows())
         files = self._table.adopt(self._staging, number=self._number, partition_by=self._partition_by)
+        before, rows = self._before, sum(file.rows for file in files)
+        replaced = before.rows if before is not None and self._replaces else 0
+        schema = arrow_schema_of(self._schema)
+        changes = before is None or (holds_other_rows(before, files, schema) if self._replaces else rows > 0)
+        held_since = None if before is None or changes else before.freshness
+        changed_at = micros(at) if held_since is None else held_since
         record = UpdateRecord(
             number=self._number,
             kind=UpdateKind.FLOW,
-            freshness=None,
-            safe=None,
+            # It has no time of its own: what it holds holds since it was changed last.
+            freshness=changed_at,
+            safe=changed_at,
             definition=f"flow {self._flow}",
+            counts=Counts(loaded=rows - replaced, replaced=replaced),
             sources=self._sources,
+            revised_from=BEGINNING if before is not None and changes else None,
         )
         change = Change(
             record=record,
             at=at,
-            schema=arrow_schema_of(self._schema),
+            schema=schema,
             partition_by=self._partition_by,
             add=tuple(files),
             replace_all=self._replaces,
