@@ -17,7 +17,7 @@ _FOUND: dict[str, tuple[Lean, int]] = {
     "sync-journal": ("power cuts", 0),
     "sync-journal-name": ("power cuts", 40),
     "compare-and-set": ("rivals", 0),
-    "writer": ("rivals", 15),
+    "writer": ("rivals", 200),
     "rollback": ("deaths", 100),
     "journal": ("deaths", 0),
     "recheck": ("replaced", 0),

@@ -1,0 +1,3 @@
+CREATE STREAMING TABLE flights AS SELECT * FROM STREAM flights_feed;
+
+CREATE STREAMING TABLE bookings AS SELECT * FROM STREAM bookings_feed;
