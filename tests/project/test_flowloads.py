@@ -90,6 +90,38 @@ def test_what_does_not_fit_is_told_at_its_place(loaded: ProjectFolder, before: s
     assert any(told in str(problem) for problem in loaded.problems()), loaded.problems()
 
 
+def test_what_a_flow_writes_beside_its_table_is_a_reference_table_that_views_read(loaded: ProjectFolder) -> None:
+    loaded.write(
+        "tables/apart.sql",
+        "CREATE MATERIALIZED VIEW apart AS SELECT c.time, u.cpu FROM cpu c JOIN Unknown_Routers u ON c.cpu = u.cpu;",
+    )
+    graph = loaded.load().graph
+    made, apart = graph["unknown_routers"], graph["apart"]
+    assert (made.made_by, made.is_reference, made.kind) == ("clean", True, "made")
+    assert (apart.sources, apart.reference_sources) == (("cpu", "unknown_routers"), ("unknown_routers",))
+    assert apart.maintain == "append"
+
+
+def test_a_streaming_table_does_not_read_what_a_flow_makes(loaded: ProjectFolder) -> None:
+    loaded.write("tables/more.sql", "CREATE STREAMING TABLE more AS SELECT * FROM STREAM unknown_routers;")
+    assert "reads the table of a flow 'unknown_routers', but streaming tables read feeds." in loaded.problem()
+
+
+def test_of_two_flows_that_assign_the_same_keys_one_is_told_to_look_them_up(loaded: ProjectFolder) -> None:
+    keys = """\
+activities:
+  read_it: {{read: {{files: {name}/*.csv, format: csv, schema: {{router: string}}}}}}
+  keyed: {{surrogate_key: {{key: [router], column: id, lookup: router_keys}}, from: read_it}}
+  written: {{write: {{table: {name}}}, from: keyed}}
+"""
+    for name in ("first", "second"):
+        loaded.write(f"flows/{name}.yml", keys.format(name=name))
+    assert loaded.problem().endswith(
+        "Let one flow write it, and the other read it: `read: {table: router_keys}`, and a left join on [router] in "
+        "place of the surrogate_key."
+    )
+
+
 def test_an_unknown_flow_is_told_with_the_nearest_name(loaded: ProjectFolder) -> None:
     loaded.write("tables/cpu.sql", TABLE.format(flow="cleen"))
     told = [str(problem) for problem in loaded.problems()]
@@ -104,7 +136,7 @@ def test_a_flow_with_a_problem_of_its_own_is_not_unknown(loaded: ProjectFolder) 
 
 def test_the_load_of_the_guide_can_be_loaded(empty: ProjectFolder) -> None:
     text = (Path(__file__).parents[2] / "docs" / "guides" / "flows.md").read_text(encoding="utf-8")
-    section = text.partition("### As the load of a table")[2]
+    section = text.partition("### As the load of a table")[2].partition("\n### ")[0]
     (table,), (flow,) = (re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL) for language in ("sql", "yaml"))
     columns = "{ps_partkey: int, ps_suppkey: int, ps_availqty: int, ps_supplycost: double, at: timestamp}"
     empty.write("feeds/partsupp_feed.yml", f"path: a/*.csv\nformat: csv\nschema: {columns}\ntime_column: at\n")

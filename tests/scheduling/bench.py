@@ -9,6 +9,7 @@ from typing import Any
 from freshtide.core.commands import Command, GiveUp, StartUpdate, WakeAt
 from freshtide.core.costs import CostModel
 from freshtide.core.events import (
+    ContentChanged,
     DataArrived,
     Event,
     RebuildRequested,
@@ -98,6 +99,11 @@ class Bench:
                 revised=revised or update.rebuild,
             )
         )
+        return self.started()
+
+    def changes(self, name: str, at: float, *, revised: bool = False) -> list[str]:
+        """A flow has written a table that has no updates of its own."""
+        self.happens(ContentChanged(table=name, freshness=at, revised=revised))
         return self.started()
 
     def fails(self, name: str, reason: str = "disk full", **blame: bool) -> list[Command]:

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freshtide.core.events import ContentChanged, UpdateFinished
+
 from .bench import Bench, arrival, table
 
 
@@ -51,6 +53,30 @@ def test_a_view_is_computed_anew_when_its_dimension_has_changed_though_it_gets_n
     assert bench.running["joined"].upto == 10.0
     bench.finishes("joined", revised=True)
     assert bench.scheduler.look("joined").waits == "source not fresh: 'facts' has not moved on"
+
+
+def test_a_view_follows_what_a_flow_has_made_and_waits_for_the_first_of_it() -> None:
+    bench = facts_and()
+    bench.at(20.0).arrives("facts", 10.0)
+    assert bench.finishes("facts") == []
+    assert bench.changes("dim", 20.5) == ["joined"]
+    assert bench.finishes("joined") == []
+    assert bench.at(40.0).changes("dim", 40.0, revised=True) == ["joined"]
+    assert bench.running["joined"].upto == 10.0
+
+
+def test_a_view_of_a_table_and_of_what_its_flow_has_made_is_computed_once_for_both() -> None:
+    bench = facts_and(freshness=3.0, safe=3.0)
+    bench.at(20.0).arrives("facts", 10.0)
+    bench.finishes("facts")
+    bench.finishes("joined")
+    bench.at(30.0).arrives("facts", 25.0)
+    facts = bench.running.pop("facts")
+    done = UpdateFinished(table="facts", track=facts.track, freshness=25.0, safe=25.0, seconds=1.0)
+    bench.happens(done, ContentChanged(table="dim", freshness=30.0, revised=True))
+    assert bench.started() == ["joined"]
+    assert bench.running["joined"].upto == 25.0
+    assert bench.finishes("joined") == []
 
 
 def test_a_load_that_changes_nothing_of_a_dimension_moves_no_view() -> None:

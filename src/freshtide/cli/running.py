@@ -56,7 +56,7 @@ def run(
             errors.print(f"  [dim]Mend the cause, then `freshtide resume {table}`.[/dim]", soft_wrap=True)
         if report.failed:
             errors.print(f"[dim]{escape(str(Places(loaded).log))} tells where each failed.[/dim]", soft_wrap=True)
-        waiting = [t.name for t in status.tables if t.staleness is None and t.status == "active"]
+        waiting = [t.name for t in status.tables if t.freshness is None and t.status == "active"]
         if waiting:
             console.print(f"[dim]Without data so far: {', '.join(waiting)}.[/dim]", soft_wrap=True)
         if seconds is not None:

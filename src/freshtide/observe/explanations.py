@@ -68,7 +68,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
         sentences.append(status.surroundings.story(now))
     if project.graph[name].is_base:
         sentences += _feed_story(project, catalog, report, now)
-    elif project.graph[name].is_derived:
+    else:
         sentences += _source_story(report, reports, chain)
         sentences += _reference_story(project, name, reports)
         sentences += _standing_sources(project, name, reports)
@@ -83,7 +83,8 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     sentences += _maintenance_story(project.graph[name])
     return Explanation(
         table=name,
-        sentences=tuple(sentences),
+        # The scheduler has nothing to do with a table that a flow makes, but to tell others that it has changed.
+        sentences=tuple(sentences) if report.made_by is None else (_made_story(report),),
         limited_by=chain,
         outlook=outlook.as_json(),
         last_decision=last.decision if last else None,
@@ -102,8 +103,6 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
 
 
 def _how_stale(report: TableReport) -> str:
-    if report.made_by is not None:
-        return _made_story(report)
     if report.update_staleness is not None:
         return _how_long_pending(report, report.update_staleness)
     if report.staleness is None or report.freshness is None:

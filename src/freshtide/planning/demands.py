@@ -55,6 +55,8 @@ def demands_of(project: Project, catalog: Catalog) -> Demands:
             out.add(scheduled.name)
             continue
         members = [graph[name] for name in graph.units[scheduled.name]]
+        if members[0].made_by is not None:
+            continue  # What it takes is part of what the load of the table takes that its flow is.
         is_learnt = getattr(scheduled.cost, "weight", 0.0) > 0.0 or learnt.issuperset(table.name for table in members)
         units.append(_demand(scheduled, members, project, rhythms, "learnt" if is_learnt else "assumed"))
     return Demands(units=tuple(units), left_out=tuple(name for name in graph if graph.units.of(name) in out))

@@ -167,9 +167,10 @@ def warehouse_model(project: Project, catalog: Catalog, *, now: float | None = N
     known = executions(catalog)
     begun = {} if now is None else starts(project, catalog, patterns, now)
     left_out: set[str] = set()
-    streams = tuple(name for name in project.graph if project.graph.is_stale_by_waiting(name))
+    updated = [table for table in project.graph.values() if table.made_by is None]
+    streams = tuple(table.name for table in updated if project.graph.is_stale_by_waiting(table.name))
     tables: dict[str, TableModel] = {}
-    for table in project.graph.values():
+    for table in updated:
         row = rows.get(table.name)
         if table.name in streams:
             continue
