@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -28,6 +28,8 @@ from freshtide.storage import Change, StoredTable, UpdateKind, UpdateRecord
 from tests.spark.incremental.content import TABLES, Row, arrow_rows, arrow_schema, moved, row
 
 Content = Mapping[str, list[Row]]
+Model = Callable[[Content], Iterable[Row]]
+"""The rows of a view, computed another way."""
 _NAMED = re.compile(rf"\b({'|'.join(TABLES)}) AS ")
 
 
@@ -63,8 +65,10 @@ def try_out(spark: SparkSession, text: str, *, seed: int, folder: Path, steps: i
     return follow(spark, text, contents, folder=folder)
 
 
-def follow(spark: SparkSession, text: str, contents: Sequence[Content], *, folder: Path) -> Outcome:
-    """The same with these tables, one state after another."""
+def follow(
+    spark: SparkSession, text: str, contents: Sequence[Content], *, folder: Path, model: Model | None = None
+) -> Outcome:
+    """The same with these tables, one state after another; what a model makes of them is what Spark makes of them."""
     schemas = {name: Plans(spark).schema_of(arrow_schema(name)) for name in TABLES}
     view = _View(spark, compiled(spark, query_of(text), schemas), folder)
     before: _Frames | None = None
@@ -72,6 +76,8 @@ def follow(spark: SparkSession, text: str, contents: Sequence[Content], *, folde
         after = _Frames(spark, content)
         view.bring_forward(before or after, after, number)
         expected = _bag(collected(after.result(text)))
+        if model is not None and Counter(model(content)) != expected:
+            raise DiffersError(f"{text}\nAt step {number} Spark makes {dict(expected)} of it.")
         if view.rows != expected:
             missing, extra = dict(expected - view.rows), dict(view.rows - expected)
             raise DiffersError(f"{text}\nAfter step {number} the view lacks {missing} and has {extra} too many.")

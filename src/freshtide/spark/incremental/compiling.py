@@ -24,6 +24,7 @@ from freshtide.spark.incremental.operators import NotIncrementalError, Operator,
 from freshtide.spark.incremental.plans import Attribute, Plans, kind_of, listed
 from freshtide.spark.incremental.rewriting import with_rules
 from freshtide.spark.incremental.rowwise import Expand, Project, RowWise, Union
+from freshtide.spark.incremental.versions import with_versions
 from freshtide.spark.queries import evaluate, source_names
 from freshtide.spark.schemas import TableSchemas
 
@@ -54,6 +55,8 @@ class Compiled:
     """Of the columns of the view."""
     fingerprint: str
     """Of the operators and what they keep: what another plan has kept is of no use."""
+    as_of_joins: tuple[str, ...] = ()
+    """What was recognised as the latest row up to a time, in words."""
 
 
 def compiled(session: SparkSession, query: Query, schemas: Mapping[str, StructType]) -> Compiled:
@@ -63,7 +66,7 @@ def compiled(session: SparkSession, query: Query, schemas: Mapping[str, StructTy
     opaque = [plans.opaque(schemas[name]) for name in names]
     frame = evaluate(session, query, [source for source, _ in opaque])
     require_comparable(frame.schema)
-    plan = with_rules(plans, plans.optimised(frame))
+    plan, as_of_joins = with_versions(plans, with_rules(plans, plans.optimised(frame)))
     sources = {number: name for (_, number), name in zip(opaque, names, strict=True)}
     compiler = _Compiler(plans, sources)
     compiler.ask_for(plans.output(plan))
@@ -77,6 +80,7 @@ def compiled(session: SparkSession, query: Query, schemas: Mapping[str, StructTy
         stateful=tuple(compiler.stateful),
         names=tuple(frame.columns),
         fingerprint=hashlib.sha256(told.encode()).hexdigest()[:16],
+        as_of_joins=as_of_joins,
     )
 
 

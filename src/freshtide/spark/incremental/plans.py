@@ -119,6 +119,10 @@ class Plans:
         """The rows of a plan, whose columns keep their numbers."""
         return self._jvm.frame(self.session, plan)
 
+    def column(self, expression: JavaObject) -> Column:
+        """An expression of a plan as a column of its rows."""
+        return JvmColumn(self._parts.column(expression))
+
     def by_names(
         self, function: JavaObject, rows: DataFrame, arguments: Sequence[str], condition: str | None
     ) -> Column:
