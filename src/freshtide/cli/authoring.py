@@ -37,7 +37,7 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
     """Check the project, Spark's column resolution included, without running anything."""
     from freshtide.runs import Places
     from freshtide.runtime import loading_flows, open_store
-    from freshtide.spark import SparkTracks, against_changes, resolve_columns, start_session
+    from freshtide.spark import SparkTracks, against_changes, as_of_joins, resolve_columns, start_session
 
     loaded = open_project(project)
     tracks = SparkTracks(start_session(loaded.settings.spark, log=Places(loaded).spark_log))
@@ -46,6 +46,7 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
         session = tracks.session("analysis")
         schemas = resolve_columns(session, loaded.feeds, loaded.graph, flows=flows)
         against = against_changes(session, loaded.graph, schemas)
+        as_of = as_of_joins(session, loaded.graph, schemas)
     finally:
         tracks.stop()
     if as_json:
@@ -56,6 +57,7 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
                 "reason": table.maintenance_reason,
                 "can_follow_changes": against[table.name] is None if table.name in against else None,
                 "against_changes": against.get(table.name),
+                "as_of_joins": list(as_of.get(table.name, ())),
                 "time_column": table.time_column,
                 "updates": _updates_json(table.latest),
                 "columns": schemas.types(table.name),
@@ -72,6 +74,9 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
             "can be maintained from changes" if operator is None else f"cannot be maintained from changes: {operator}"
         )
         console.print(f"[dim]'{escape(name)}' is computed in full. It {escape(could)}.[/dim]")
+    for name, joins in as_of.items():
+        told = f"'{name}' joins as of a time: {'; '.join(joins)}. From changes it is followed by key."
+        console.print(f"[dim]{escape(told)}[/dim]")
     found = f"{len(loaded.feeds)} feeds and {len(loaded.graph)} tables"
     if loaded.flows:
         found = f"{len(loaded.feeds)} feeds, {len(loaded.graph)} tables and {number_of(len(loaded.flows), 'flow')}"

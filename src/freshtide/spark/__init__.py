@@ -6,7 +6,7 @@ to update; that is the scheduler's business. How a table is committed to is that
 
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide.spark.analysis import against_changes, resolve_columns
+from freshtide.spark.analysis import against_changes, as_of_joins, resolve_columns
 from freshtide.spark.asof import TableStates
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.computer import SparkComputer
@@ -45,6 +45,7 @@ __all__ = [
     "TableStates",
     "UnreadableFilesError",
     "against_changes",
+    "as_of_joins",
     "require_shared",
     "resolve_columns",
     "run_query",

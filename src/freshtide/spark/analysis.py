@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
@@ -177,6 +178,19 @@ def against_changes(session: SparkSession, graph: TableGraph, schemas: TableSche
             found[table.name] = error.operator
         else:
             found[table.name] = None
+    return found
+
+
+def as_of_joins(session: SparkSession, graph: TableGraph, schemas: TableSchemas) -> dict[str, tuple[str, ...]]:
+    """The as-of joins of views that are maintained from changes, or could be, in words."""
+    found: dict[str, tuple[str, ...]] = {}
+    for table in graph.values():
+        is_known = all(schemas.types(source) is not None for source in table.sources)
+        if table.kind is Kind.VIEW and table.maintain in (Maintenance.FULL, Maintenance.INCREMENTAL) and is_known:
+            with suppress(NotIncrementalError):
+                joins = compiled(session, table.query, {source: schemas.of(source) for source in table.sources})
+                if joins.as_of_joins:
+                    found[table.name] = joins.as_of_joins
     return found
 
 

@@ -34,8 +34,8 @@ FORMS = {
     "WHERE q.k = f.a AND q.seen <= f.ts)",
     "numbers": "SELECT a, ts, v FROM "
     f"(SELECT f.a, f.ts, p.v, {_LATEST} FROM {_FACTS} f JOIN {_CHANGES} p ON {_UP_TO}) WHERE rn = 1",
-    "numbers, outer": "SELECT a, ts, v FROM "
-    f"(SELECT f.a, f.ts, p.v, {_LATEST} FROM {_FACTS} f LEFT JOIN {_CHANGES} p ON {_UP_TO}) WHERE rn = 1",
+    "numbers, outer": "SELECT a, ts, word FROM "
+    f"(SELECT f.a, f.ts, p.v AS word, {_LATEST} FROM {_FACTS} f LEFT JOIN {_CHANGES} p ON {_UP_TO}) WHERE rn = 1",
 }
 _OUTER = {
     "lateral, outer, ordered by what it does not select",

@@ -22,14 +22,15 @@ def by_numbers(plans: Plans, plan: JavaObject) -> tuple[JavaObject, AsOfJoin] | 
     """A condition on numbers with a join of versions below it; None where it is something else.
 
     Of each row of the left side only its latest partner can come first, so the others need not be made. That holds
-    whatever columns of the left side the numbers are by: the numbers themselves stay.
+    whatever columns of the left side the numbers are by: the numbers themselves stay. Columns that are computed between
+    join and numbers are neither of the one side nor of the other.
     """
     window = plan.child()
     if kind_of(window) != "Window" or not takes_first(plans, plan.condition(), window):
         return None
     between: list[JavaObject] = [plan, window]
     join = window.child()
-    while kind_of(join) == "WindowGroupLimit" or (kind_of(join) == "Project" and _only_passes(plans, join)):
+    while kind_of(join) in {"WindowGroupLimit", "Project"}:
         between.append(join)
         join = join.child()
     found = _as_of(plans, join)
@@ -69,7 +70,3 @@ def _as_of(plans: Plans, join: JavaObject) -> AsOfJoin | None:
         return None
     ((moment, changed, is_strict),) = bounds
     return AsOfJoin(keys=tuple(keys), moment=moment, changed=changed, is_strict=is_strict)
-
-
-def _only_passes(plans: Plans, project: JavaObject) -> bool:
-    return all(plans.attribute_id(one) is not None for one in listed(project.projectList()))
