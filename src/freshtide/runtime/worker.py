@@ -12,7 +12,7 @@ from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
 from freshtide.core.arrivals import Arrival, ArrivalState
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
-from freshtide.core.events import ContentChanged, Event, UpdateFailed, UpdateFinished
+from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.steps import Load, Refresh, TakeIn, Tidy
@@ -22,6 +22,7 @@ from freshtide.runtime.awaiting import AwaitedTables
 from freshtide.runtime.booking import GoneBackError, after_update, catch_up
 from freshtide.runtime.execution import Computer, Executor, Outcome
 from freshtide.runtime.latest import WaitingRows
+from freshtide.runtime.madetables import MadeTables
 from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.rebuilds import Dropped, DroppedRebuildError, RebuildPart
 from freshtide.runtime.steps import Steps
@@ -87,6 +88,7 @@ class UpdateWorker:
         self._catalog = catalog
         self._clock = clock
         self._awaited = AwaitedTables(computer, graph=graph, catalog=catalog, waiting=memory.awaiting)
+        self._made = MadeTables(graph, store, catalog, clock=clock, surroundings=surroundings)
         self._suspects = memory.suspects
         self._rebuilds = memory.rebuilds
         self._steps = Steps(
@@ -142,20 +144,8 @@ class UpdateWorker:
             if not left_over:
                 self._suspects.acquit(table.name)
             left_over += self._surroundings.insist(self._awaited.released)
-            left_over += self._surroundings.insist(partial(self._made_beside, table))
+            left_over += self._made.booked_with(table)
         return [finished, *left_over]
-
-    def _made_beside(self, table: Table) -> list[Event]:
-        """What the flow of a table has written beside it, booked: those who read that are told."""
-        found: list[Event] = []
-        for made in self._graph.made_by(table.flow):
-            before = self._catalog.tables.get(made.name)
-            revised = self._booked(made, before)
-            row = self._catalog.tables.get(made.name)
-            if revised is not None and row.freshness not in {None, before.freshness}:
-                assert row.freshness is not None, "it is not among the moments that tell of a change"
-                found.append(ContentChanged(table=made.name, freshness=row.freshness, revised=revised))
-        return found
 
     def _in_vain(
         self, command: StartUpdate, error: FreshtideError, *, update: int, at: float, took: float
@@ -227,16 +217,13 @@ class UpdateWorker:
         Whether that revised rows which dependents may have used.
         """
         self._computer.finish(table.name)
-        found = self._booked(table, booked)
+        now = self._clock.now()
+        found = catch_up(table, booked, graph=self._graph, store=self._store, catalog=self._catalog, now=now)
         if found is None:
             return False
         if table.kind is Kind.LATEST:
             self.waiting_rows.begin_anew(table)
         return found
-
-    def _booked(self, table: Table, row: TableRow) -> bool | None:
-        now = self._clock.now()
-        return catch_up(table, row, graph=self._graph, store=self._store, catalog=self._catalog, now=now)
 
     def _update(self, table: Table, command: StartUpdate, scans: SharedScans | None, update: int) -> _Done:
         """Step by step; files that turn out unreadable are put aside and the others go on."""
