@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -122,7 +123,16 @@ def test_of_equal_times_the_first_by_the_rest_of_the_order_holds(session: SparkS
         "SELECT f.a, f.ts, l.mixedCase FROM facts AS f, LATERAL (SELECT p.mixedCase, p.seen FROM odds AS p "
         "WHERE p.`Key no. 1` = f.a AND p.seen <= f.ts ORDER BY p.seen DESC, p.mixedCase DESC NULLS FIRST LIMIT 1) l"
     )
-    assert follow(session, text, contents(5, 2), folder=tmp_path).from_changes == 2
+    at = datetime(2024, 3, 31, tzinfo=UTC)
+    fact = (1, "u", None, None, at)
+    missing, first, second = ((1, word, None, None, None, at) for word in (None, "w", "u"))
+    states: list[Content] = [
+        {"facts": [fact], "odds": list(changes), "places": []}
+        for changes in ((first, second), (first, missing, second), (second, first), (second,))
+    ]
+    words = dict(zip((id(state) for state in states), ("w", None, "w", "u"), strict=True))
+    outcome = follow(session, text, states, folder=tmp_path, model=lambda state: [(1, at, words[id(state)])])
+    assert outcome.from_changes == 3
 
 
 def test_several_rows_without_an_order_that_is_kept_are_refused(session: SparkSession, tmp_path: Path) -> None:
