@@ -14,7 +14,7 @@ from freshtide import Flow
 from freshtide.core.errors import FreshtideError, ProjectError, RunFailedError
 from freshtide.observe import TableReport, explain
 from freshtide.storage import UpdateRecord
-from tests.warehouse.shop import Shop, stamp
+from tests.warehouse.shop import EVENTS, Shop, stamp
 
 PLANES = {"ts": "timestamp", "tail": "string", "model": "string", "seats": "int"}
 OWNERS = "SELECT f.ts, f.k, f.v, p.model FROM flights f LEFT JOIN dim_planes p ON f.k = p.tail AND p.is_current"
@@ -252,4 +252,26 @@ def test_a_view_from_changes_follows_a_dimension_that_a_flow_keeps(shop: Shop) -
     shop.load()
     assert shop.bag("per_plane") == {("a", "A321", 2): 1, ("b", "B737", 2): 1}
     assert record_of(shop, "per_plane").from_changes
+    shop.check()
+
+
+def test_several_flows_look_up_in_what_one_makes_and_their_columns_are_known_before_it_has_run(shop: Shop) -> None:
+    declare(shop)
+    for name in ("starts", "landings"):
+        given = {"path": f"landing/{name}/*", "format": "csv", "schema": EVENTS, "time_column": "ts"}
+        shop.warehouse.feed(f"{name}_feed", **given, settle="renamed")
+        shop.warehouse.sql(
+            f"CREATE STREAMING TABLE {name} TBLPROPERTIES ('flow'='{name}_flow') AS SELECT * FROM STREAM {name}_feed"
+        )
+        flow = Flow(f"{name}_flow")
+        keys = flow.read(table="plane_keys").only(k="tail_text", plane_id="plane_id")
+        flow.read(feed=f"{name}_feed").join(keys, on="k", how="left").write(table=name)
+        shop.warehouse.flow(flow)
+    shop.view("movements", "SELECT s.plane_id, s.ts FROM starts s UNION ALL SELECT plane_id, ts FROM landings")
+    assert shop.warehouse.workbench.computer.columns("movements") is not None
+    shop.drop_events("starts", "1.csv", [(10, "b", 1), (20, "q", 1)])
+    shop.drop_events("landings", "1.csv", [(20, "b", 1)])
+    drop_planes(shop, "1.csv", (0, "a", "A320", 180), (1, "b", "B737", 160))
+    shop.load()
+    assert Counter(row["plane_id"] for row in shop.rows("movements")) == {2: 2, None: 1}
     shop.check()
