@@ -14,6 +14,7 @@ import pyarrow as pa
 from py4j.java_gateway import JavaObject, JVMView
 from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql.types import StructType
 from pyspark.util import _load_from_socket
 
 from freshtide.spark.schemas import arrow_schema_of
@@ -21,6 +22,8 @@ from freshtide.spark.schemas import arrow_schema_of
 # A few for each table that is read again and again.
 _KEPT = 1_024
 _UNLIMITED = 2**62
+# Up to so many bytes rows go with a call; more of them through a file, as PySpark does it.
+_WITH_THE_CALL = 1_000_000
 _WITHOUT_A_JOB = "LocalTableScan"
 
 
@@ -33,6 +36,10 @@ class Jvm:
         self._in_lines = names.java.util.regex.Pattern.compile("\n").splitAsStream
         self._texts = spark.sql.Encoders.STRING()
         self._to_arrow = getattr(converters, "MODULE$").toBatchWithSchemaIterator
+        self._from_arrow = getattr(converters, "MODULE$").toDataFrame
+        self._batches = getattr(converters, "MODULE$").getBatchesFromStream
+        self._channel = names.java.nio.channels.Channels.newChannel
+        self._stream = names.java.io.ByteArrayInputStream
         self._serve = spark.api.python.PythonRDD.serveIterator
         self._as_sequence = spark.api.python.PythonUtils.toSeq
         modes = getattr(spark.sql.execution, "CommandExecutionMode$")
@@ -42,6 +49,11 @@ class Jvm:
         self.time_zone = str(names.java.util.TimeZone.getDefault().getID())
         """Which one times go through that have none."""
         self._sequence = lru_cache(maxsize=_KEPT)(lambda texts: self._as_sequence(list(texts)))
+        parsed, expression = spark.sql.types.DataType.fromJson, spark.sql.functions.expr
+        # Not by themselves: what remembers calls would ask them for their documentation, which Java has none of.
+        self._type = lru_cache(maxsize=_KEPT)(lambda text: parsed(text))  # noqa: PLW0108
+        self._column = lru_cache(maxsize=_KEPT)(lambda text: expression(text))  # noqa: PLW0108
+        self._columns = lru_cache(maxsize=_KEPT)(lambda texts: self._as_sequence([self._column(one) for one in texts]))
 
     def lines(self, session: SparkSession, lines: Sequence[bytes]) -> DataFrame:
         """A frame of one column, `value`; there is at least one line, and none is empty."""
@@ -51,6 +63,37 @@ class Jvm:
     def select(self, frame: DataFrame, expressions: Sequence[str]) -> DataFrame:
         """`frame.selectExpr(*expressions)`, for expressions that come again."""
         return DataFrame(frame._jdf.selectExpr(self._sequence(tuple(expressions))), frame.sparkSession)
+
+    def renamed(self, frame: DataFrame, names: Sequence[str]) -> DataFrame:
+        """`frame.toDF(*names)`, for names that come again."""
+        return DataFrame(frame._jdf.toDF(self._sequence(tuple(names))), frame.sparkSession)
+
+    def group(self, frame: DataFrame, groups: Sequence[str], figures: Sequence[str]) -> DataFrame:
+        """`frame.groupBy(*groups).agg(*figures)`, for expressions that come again; there is at least one figure."""
+        grouped = frame._jdf.groupBy(self._columns(tuple(groups)))
+        first, *others = figures
+        return DataFrame(grouped.agg(self._column(first), self._columns(tuple(others))), frame.sparkSession)
+
+    def rows(self, session: SparkSession, values: pa.Table, schema: StructType) -> DataFrame:
+        """`session.createDataFrame(values, schema)`, a fifth of its calls for rows that are few."""
+        if not schema.fields or values.nbytes > _WITH_THE_CALL:
+            return session.createDataFrame(values, schema=schema)
+        sink, rows = pa.BufferOutputStream(), values.cast(arrow_schema_of(schema))
+        with pa.ipc.new_stream(sink, rows.schema) as stream:
+            stream.write_table(rows)
+        batches = self._batches(self._channel(self._stream(sink.getvalue().to_pybytes())))
+        made = self._from_arrow(batches, self._type(schema.json()), session._jsparkSession, "UTC", True, False)
+        frame = DataFrame(made, session)
+        frame._schema = schema
+        return frame
+
+    def parquet(self, session: SparkSession, schema: StructType, folder: str, paths: Sequence[str]) -> DataFrame:
+        """The rows of files below a folder, whose names may tell more columns."""
+        listed = "\n".join(paths)
+        files = list(paths) if listed.count("\n") >= len(paths) else self._in_lines(listed).toList()
+        # Without basePath the partition columns would vanish; without a schema Spark would open every footer.
+        reader = session._jsparkSession.read().schema(self._type(schema.json())).option("basePath", folder)
+        return DataFrame(reader.parquet(self._as_sequence(files)), session)
 
     def file_uri(self, path: str) -> str:
         """A path as Spark's metadata column spells it."""

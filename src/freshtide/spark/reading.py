@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession, functions
 from pyspark.sql.types import StructType
 
+from freshtide.spark.jvm import jvm_of
 from freshtide.spark.schemas import quoted, type_text
 from freshtide.storage import DataFile, Snapshot
 
 # Rows that are in one place need no shuffle. Up to this many bytes that saves more than working in parallel.
 _ONE_PARTITION = 512 * 1024
+_FILE = "__file"
 
 
 def schema_of(snapshot: Snapshot) -> StructType:
@@ -29,10 +33,19 @@ def read_files(session: SparkSession, snapshot: Snapshot, files: tuple[DataFile,
     schema = schema_of(snapshot)
     if not files:
         return empty_frame(session, schema)
-    # Without basePath the partition columns would vanish; without a schema Spark would open every footer.
-    reader = session.read.schema(schema).option("basePath", str(snapshot.folder))
-    frame = reader.parquet(*snapshot.paths(files))
+    frame = jvm_of(session).parquet(session, schema, str(snapshot.folder), snapshot.paths(files))
     return frame.coalesce(1) if sum(file.size for file in files) <= _ONE_PARTITION else frame
+
+
+def with_file(frame: DataFrame) -> DataFrame:
+    """Rows of files, with the file that each comes from as a last column."""
+    return frame.withColumn(_FILE, functions.input_file_name())
+
+
+def files_named(files: tuple[DataFile, ...], rows: pa.Table) -> tuple[DataFile, ...]:
+    """Those of the files that rows `with_file` come from."""
+    named = {path.rpartition("/")[2] for path in pc.unique(rows.column(_FILE)).to_pylist()}
+    return tuple(file for file in files if file.path.rpartition("/")[2] in named)
 
 
 def read_between(

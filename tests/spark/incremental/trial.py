@@ -24,7 +24,7 @@ from freshtide.spark.incremental.operators import Keys, restricted
 from freshtide.spark.incremental.plans import columns, signed
 from freshtide.spark.jvm import collected
 from freshtide.spark.schemas import quoted
-from freshtide.storage import Change, StoredTable, UpdateKind, UpdateRecord
+from freshtide.storage import Change, Snapshot, StoredTable, UpdateKind, UpdateRecord
 from tests.spark.incremental.content import TABLES, Row, arrow_rows, arrow_schema, moved, row
 
 Content = Mapping[str, list[Row]]
@@ -130,6 +130,9 @@ class _Sources:
         frames = self._before if when is When.BEFORE else self._after
         return restricted(_named(frames.of(name), columns), keys)
 
+    def has_few(self) -> bool:
+        return True
+
 
 class _Told:
     """A row that can be counted."""
@@ -154,23 +157,20 @@ class _View:
         self._spark = spark
         self._compiled = made
         self._tables = [StoredTable(folder / f"state{at}", time_column=None) for at in range(len(made.stateful))]
-        self._numbers: list[int] | None = None
+        self._kept: list[Snapshot] | None = None
 
     def bring_forward(self, before: _Frames, after: _Frames, number: int) -> None:
         try:
             self._refresh(before, after, number)
         except NeedsAllError:
-            self._numbers = None
+            self._kept = None
             self._refresh(before, after, number)
 
     def _refresh(self, before: _Frames, after: _Frames, number: int) -> None:
         plans = Plans(self._spark)
-        states = KeptStates(plans, self._tables, numbers=self._numbers, number=number)
+        states = KeptStates(plans, self._tables, snapshots=self._kept, number=number)
         run = Run(plans, _Sources(before, after), states)
-        if self._numbers is None:
-            rows = _bag(collected(self._compiled.root.state(run, When.AFTER)))
-        else:
-            rows = self._changed(run)
+        rows = _bag(collected(self._compiled.root.state(run, When.AFTER))) if self._kept is None else self._changed(run)
         for operator in self._compiled.stateful:
             operator.prepare(run)
         record = UpdateRecord(number=number, kind=UpdateKind.REFRESH, freshness=0, safe=0, definition="")
@@ -184,8 +184,8 @@ class _View:
                 replace_all=change.replace_all,
             )
             change.table.commit(written)
-        self.from_changes += self._numbers is not None
-        self._numbers = [_number(table) for table in self._tables]
+        self.from_changes += self._kept is not None
+        self._kept = [_snapshot(table) for table in self._tables]
         self.rows = rows
 
     def _changed(self, run: Run) -> Counter[Hashable]:
@@ -201,10 +201,10 @@ class _View:
         return self.rows - gone + _bag(own.filter(pa.array(coming)))
 
 
-def _number(table: StoredTable) -> int:
+def _snapshot(table: StoredTable) -> Snapshot:
     snapshot = table.snapshot
     assert snapshot is not None, "all that operators keep is made at once"
-    return snapshot.number
+    return snapshot
 
 
 def _named(frame: DataFrame, names: Sequence[str]) -> DataFrame:

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.java_gateway import JavaObject
 from pyspark.sql import Column, DataFrame, functions
+from pyspark.sql.types import StructField, StructType
 
+from freshtide.spark.incremental.arrowrows import places_of
 from freshtide.spark.incremental.functions import (
     Function,
     argument_column,
@@ -27,10 +29,13 @@ from freshtide.spark.incremental.operators import (
 )
 from freshtide.spark.incremental.plans import SIGN, Attribute, Plans, column, columns, kind_of, listed, signed
 from freshtide.spark.incremental.running import Run
+from freshtide.spark.incremental.states import Taken
 
 _ROWS = "n"
 """How many rows a group has: without any, it is gone."""
 _UNDONE = "undone"
+_NUMBER_OF_ROWS = f"coalesce(sum({SIGN}), 0L) AS {_ROWS}"
+_IS_UNDONE = f"coalesce(min({SIGN}) < 0, false) AS {_UNDONE}"
 
 
 class Aggregate:
@@ -60,12 +65,18 @@ class Aggregate:
             own = function.java
             return own.resultAttribute() if function.value is not None else own.aggregateFunction().evaluateExpression()
 
-        self._results = [plans.rewritten(result, exchange) for result in listed(plan.aggregateExpressions())]
-        self.width = len(self._results)
+        results = [plans.rewritten(result, exchange) for result in listed(plan.aggregateExpressions())]
+        self.width = len(results)
         self.kept = [attribute.java for attribute in self._grouping] + [one.java for one in self._functions]
         """Expressions of what is kept, for their types."""
         groups = {attribute.id: at for at, attribute in enumerate(self._grouping)}
-        self._passes = _passed(plans, self._results, groups)
+        self._passes = _passed(plans, results, groups)
+        self._asked = [_asked_by(function, place) for place, function in enumerate(self._functions)]
+        # What is asked of the JVM is the same at each update.
+        self._looked_at = plans.seq(self._arguments(plans))
+        self._values, self._attributes = self._evaluated()
+        self._results = plans.seq(results)
+        self._signed_results = plans.seq([*results, plans.sign.java])
 
     def changes(self, run: Run) -> DataFrame | None:
         exchanged = self._brought_forward(run)
@@ -105,7 +116,7 @@ class Aggregate:
         anew = self._anew(values)
         parts: list[DataFrame] = []
         if pc.any(pc.invert(anew)).as_py():
-            parts.append(self._merged(run.at_hand(values.filter(pc.invert(anew)), gathered.schema), old))
+            parts.append(self._merged(run, values.filter(pc.invert(anew)), gathered.schema, old))
         if pc.any(anew).as_py():
             parts.append(self._computed(run, values.filter(anew)))
         new = parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
@@ -119,17 +130,27 @@ class Aggregate:
             return pa.array([False] * values.num_rows)
         return values.column(_UNDONE).combine_chunks()
 
-    def _merged(self, new: DataFrame, old: DataFrame) -> DataFrame:
+    def _merged(self, run: Run, new: pa.Table, schema: StructType, old: Taken) -> DataFrame:
         groups = columns(len(self._grouping))
-        # Groups are compared as GROUP BY does it: those without a value are one.
-        on = [functions.col(f"old.{name}").eqNullSafe(functions.col(f"new.{name}")) for name in groups] or [
-            functions.lit(True)
-        ]
-        joined = new.alias("new").join(old.alias("old"), on, "left")
+        joined = self._beside(run, new, schema, old)
         rows = f"coalesce(old.{_ROWS}, 0L) + new.{_ROWS} AS {_ROWS}"
         figures = [f"{buffer.merged} AS {buffer.name}" for function in self._functions for buffer in function.buffers]
-        merged = joined.selectExpr(*(f"new.{name}" for name in groups), rows, *figures)
+        merged = run.plans.select(joined, (*(f"new.{name}" for name in groups), rows, *figures))
         return merged.where(f"{_ROWS} > 0") if groups else merged
+
+    def _beside(self, run: Run, new: pa.Table, schema: StructType, old: Taken) -> DataFrame:
+        """What has changed of each group as `new`, and what is kept of it as `old`."""
+        groups = columns(len(self._grouping))
+        # Groups are compared as GROUP BY does it: those without a value are one.
+        try:
+            found = old.rows.to_struct_array().take(places_of(new, old.rows, groups))
+        except pa.ArrowNotImplementedError:
+            on = [functions.col(f"old.{name}").eqNullSafe(functions.col(f"new.{name}")) for name in groups]
+            return (
+                run.at_hand(new, schema).alias("new").join(run.at_hand(old.rows, old.schema).alias("old"), on, "left")
+            )
+        together = pa.table({"old": found, "new": new.to_struct_array()})
+        return run.at_hand(together, StructType([StructField("old", old.schema), StructField("new", schema)]))
 
     def _computed(self, run: Run, values: pa.Table) -> DataFrame:
         """The figures of some groups from all their rows."""
@@ -141,37 +162,48 @@ class Aggregate:
     def _rows(self, run: Run, frame: DataFrame) -> DataFrame:
         """Of rows with a sign, their groups and what functions look at."""
         plans = run.plans
+        return plans.plain_frame(plans.project_known(self._looked_at, plans.bound(frame, self._below, run.sign)))
+
+    def _arguments(self, plans: Plans) -> list[JavaObject]:
+        """Expressions of the groups and of what functions look at, over rows with a sign."""
         own = [plans.named(attribute.java, column(at)) for at, attribute in enumerate(self._grouping)]
-        for place, function in enumerate(self._functions):
-            arguments, condition = _asked_by(function, place)
+        for function, (arguments, condition) in zip(self._functions, self._asked, strict=True):
             given = listed(function.java.aggregateFunction().children())
             own += [plans.named(argument, name) for argument, name in zip(given, arguments, strict=True)]
             if condition is not None:
                 own.append(plans.named(function.java.filter().get(), condition))
-        own.append(plans.named(run.sign.java, SIGN))
-        return plans.plain_frame(plans.project(own, plans.bound(frame, self._below, run.sign)))
+        return [*own, plans.named(plans.sign.java, SIGN)]
 
     def _gathered(self, run: Run, rows: DataFrame) -> DataFrame:
         """What the rows of a change say about each group."""
         merging = [function for function in self._functions if function.merges]
-        figures = [functions.expr(f"{b.gathered} AS {b.name}") for function in merging for b in function.buffers]
-        undone = functions.expr(f"coalesce(min({SIGN}) < 0, false) AS {_UNDONE}")
-        return run.plans.grouped(rows, len(self._grouping), [_number_of_rows(), undone, *figures])
+        figures = [f"{b.gathered} AS {b.name}" for function in merging for b in function.buffers]
+        # Rows that are in one place need no shuffle.
+        rows = rows.coalesce(1) if run.sources.has_few() else rows
+        return run.plans.grouped(rows, len(self._grouping), [_NUMBER_OF_ROWS, _IS_UNDONE, *figures])
 
     def _figures(self, run: Run, rows: DataFrame) -> DataFrame:
         """What is kept of groups, from all their rows."""
-        figures = [_number_of_rows()]
-        for place, function in enumerate(self._functions):
+        figures: list[str | Column] = [_NUMBER_OF_ROWS]
+        for function, asked in zip(self._functions, self._asked, strict=True):
             if function.merges:
-                figures += [functions.expr(f"{buffer.gathered} AS {buffer.name}") for buffer in function.buffers]
+                figures += [f"{buffer.gathered} AS {buffer.name}" for buffer in function.buffers]
             else:
-                own = run.plans.by_names(function.java, rows, *_asked_by(function, place))
-                figures.append(own.alias(function.names[0]))
+                figures.append(run.plans.by_names(function.java, rows, *asked).alias(function.names[0]))
         return run.plans.grouped(rows, len(self._grouping), figures)
 
     def _result(self, run: Run, kept: DataFrame, *, with_sign: bool = False) -> DataFrame:
         """The rows of the operator, from what is kept of groups."""
         plans, groups = run.plans, columns(len(self._grouping))
+        if not self._is_there_without_rows and not groups:
+            kept = kept.where(f"{_ROWS} > 0")
+        sign, signs = (run.sign, [SIGN]) if with_sign else (None, [])
+        bound = plans.bound(plans.select(kept, (*groups, *self._values, *signs)), self._attributes, sign)
+        results = self._signed_results if with_sign else self._results
+        return plans.frame(plans.project_known(results, bound), [*columns(self.width), *signs])
+
+    def _evaluated(self) -> tuple[list[str], list[Attribute]]:
+        """What functions make of what is kept of them, as SQL, and the columns that results know all of it by."""
         values: list[str] = []
         attributes = list(self._grouping)
         for place, function in enumerate(self._functions):
@@ -182,12 +214,7 @@ class Aggregate:
                 # They are never missing, but where there is no group Spark tries the function with nothing at all.
                 values += [f"coalesce({name}, 0) AS v{place}_{name}" for name in function.names]
                 attributes += [Attribute(java) for java in buffer_attributes(function)]
-        if not self._is_there_without_rows and not groups:
-            kept = kept.where(f"{_ROWS} > 0")
-        sign, signs = (run.sign, [SIGN]) if with_sign else (None, [])
-        bound = plans.bound(kept.selectExpr(*groups, *values, *signs), attributes, sign)
-        results = [*self._results, *([] if sign is None else [sign.java])]
-        return plans.frame(plans.project(results, bound), [*columns(self.width), *signs])
+        return values, attributes
 
 
 def _asked_by(function: Function, place: int) -> tuple[list[str], str | None]:
@@ -195,10 +222,6 @@ def _asked_by(function: Function, place: int) -> tuple[list[str], str | None]:
     number = function.java.aggregateFunction().children().size()
     arguments = [argument_column(place, at) for at in range(number)]
     return arguments, filter_column(place) if function.java.filter().isDefined() else None
-
-
-def _number_of_rows() -> Column:
-    return functions.expr(f"coalesce(sum({SIGN}), 0L) AS {_ROWS}")
 
 
 def _grouping(plans: Plans, expression: JavaObject) -> Attribute:

@@ -27,6 +27,19 @@ def having(rows: pa.Table, columns: Sequence[str], keys: pa.Table) -> Any:
     return np.isin(codes[: rows.num_rows], codes[rows.num_rows :])
 
 
+def places_of(rows: pa.Table, others: pa.Table, columns: Sequence[str]) -> pa.Array:
+    """For each row the place of the other one, of which there is one at most, that has its values in these columns."""
+    if columns:
+        pairs = [(rows.column(name), others.column(name)) for name in columns]
+        codes = _codes([pa.chunked_array([*have.chunks, *want.cast(have.type).chunks]) for have, want in pairs])
+    else:
+        codes = np.zeros(rows.num_rows + others.num_rows, dtype=np.int64)
+    where = np.full(int(codes.max()) + 1 if len(codes) else 0, -1, dtype=np.int64)
+    where[codes[rows.num_rows :]] = np.arange(others.num_rows)
+    found = where[codes[: rows.num_rows]]
+    return pa.array(found, mask=found < 0)
+
+
 def left_over(rows: pa.Table, signs: Any, columns: Sequence[str]) -> tuple[pa.Table, Any]:
     """The rows without those that come and go as often, and their signs."""
     codes = _codes([rows.column(name) for name in columns]) if columns else np.zeros(rows.num_rows, dtype=np.int64)

@@ -45,7 +45,7 @@ class _Side:
             found = rows.values.select([column(place) for place in self.places])
             return found.rename_columns([key_column(at) for at in range(found.num_columns)])
         plans = run.plans
-        bound = plans.bound(rows.frame.drop(SIGN), self.attributes)
+        bound = plans.bound(rows.handed().drop(SIGN), self.attributes)
         names = [key_column(at) for at in range(len(self._keys))]
         named = [plans.named(key, name) for key, name in zip(self._keys, names, strict=True)]
         return run.collected(plans.frame(plans.project(named, bound), names))
@@ -79,8 +79,9 @@ class Join:
         self._left = _Side(plans, plan.left(), left, left_keys)
         self._right = _Side(plans, plan.right(), right, right_keys)
         output = plans.output(plan)
-        self._output = [attribute.java for attribute in output]
-        self.width = len(self._output)
+        self.width = len(output)
+        own = [attribute.java for attribute in output]
+        self._output, self._signed_output = plans.seq(own), plans.seq([*own, plans.sign.java])
         on_left = {attribute.id: place for place, attribute in enumerate(self._left.attributes)}
         self._on_left = {place: on_left[a.id] for place, a in enumerate(output) if a.id in on_left}
 
@@ -121,10 +122,10 @@ class Join:
         own, other = (self._left, self._right) if by_left else (self._right, self._left)
         keys = run.keys(own.keys_of(run, changed)) if self._has_keys else None
         plans, sign = run.plans, run.sign
-        moved = plans.bound(changed.frame, own.attributes, sign)
+        moved = plans.bound(changed.handed(), own.attributes, sign)
         met = plans.bound(other.rows(run, when, keys), other.attributes)
         joined = plans.over(self._plan, *((moved, met) if by_left else (met, moved)))
-        return plans.frame(plans.project([*self._output, sign.java], joined), [*columns(self.width), SIGN])
+        return plans.frame(plans.project_known(self._signed_output, joined), [*columns(self.width), SIGN])
 
     def _exchanged(self, run: Run, left: Settled | None, right: Settled | None) -> DataFrame:
         """All rows of the keys that have changed, as they were and as they are."""
@@ -143,4 +144,4 @@ class Join:
     def _joined(self, run: Run, left: DataFrame, right: DataFrame) -> DataFrame:
         plans = run.plans
         sides = plans.bound(left, self._left.attributes), plans.bound(right, self._right.attributes)
-        return plans.frame(plans.project(self._output, plans.over(self._plan, *sides)), columns(self.width))
+        return plans.frame(plans.project_known(self._output, plans.over(self._plan, *sides)), columns(self.width))

@@ -12,7 +12,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame
 
 from freshtide.spark.incremental.operators import Keys, Operator, When, key_column, restricted
-from freshtide.spark.incremental.plans import SIGN, Attribute, Plans, column, columns
+from freshtide.spark.incremental.plans import SIGN, Attribute, Plans, column
 from freshtide.spark.incremental.running import Run
 
 
@@ -51,14 +51,14 @@ class Keyed:
 
     def changes(self, run: Run) -> DataFrame | None:
         exchanged = self._brought_forward(run)
-        return None if exchanged is None else self._result(exchanged, SIGN)
+        return None if exchanged is None else self._result(run.plans, exchanged, SIGN)
 
     def state(self, run: Run, when: When, keys: Keys | None = None) -> DataFrame:
         if when is When.AFTER:
             self.prepare(run)
         can_pass = keys is not None and all(place in self._passes for place in keys.places)
         own = keys.at(self._passes[place] for place in keys.places) if keys is not None and can_pass else None
-        frame = self._result(run.states.rows(self.place, when, own))
+        frame = self._result(run.plans, run.states.rows(self.place, when, own))
         return frame if own is not None else restricted(frame, keys)
 
     def prepare(self, run: Run) -> None:
@@ -93,11 +93,11 @@ class Keyed:
         named = [plans.named(attribute, column(at)) for at, attribute in enumerate(output)]
         return plans.plain_frame(plans.project(named, done))
 
-    def _result(self, kept: DataFrame, *more: str) -> DataFrame:
+    def _result(self, plans: Plans, kept: DataFrame, *more: str) -> DataFrame:
         """The rows without the key before them."""
         width = len(self._keys)
-        own = [column(width + place) for place in range(self.width)]
-        return kept.select(*own, *more).toDF(*columns(self.width), *more)
+        own = [f"{column(width + place)} AS {column(place)}" for place in range(self.width)]
+        return plans.select(kept, (*own, *more))
 
 
 def _depth(plan: JavaObject, bottom: JavaObject) -> int:

@@ -6,7 +6,7 @@ asks for those of some keys alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import reduce
@@ -61,10 +61,10 @@ class Keys:
 
     places: tuple[int, ...]
     """Of the columns, among those of the operator that is asked."""
-    rows: DataFrame
-    """Each once, as columns `k0`, `k1`, ..."""
     values: pa.Table
-    """The same."""
+    """Each once, as columns `k0`, `k1`, ..."""
+    handed: Callable[[], DataFrame]
+    """The same for Spark, which is not asked for where the values are looked for here."""
 
     def at(self, places: Iterable[int]) -> Keys:
         """The same values of other columns."""
@@ -81,7 +81,7 @@ class Keys:
     def _joined(self, frame: DataFrame, how: str) -> DataFrame:
         if not self.places:
             return frame if how == "left_semi" else frame.limit(0)
-        return frame.join(functions.broadcast(self.rows), self._condition(), how)
+        return frame.join(functions.broadcast(self.handed()), self._condition(), how)
 
     def _condition(self) -> Column:
         pairs = [

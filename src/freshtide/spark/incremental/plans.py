@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.java_gateway import JavaObject, JVMView
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.classic.column import Column as JvmColumn
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DataType, IntegerType, StructField, StructType, _parse_datatype_json_string
@@ -99,6 +99,10 @@ class Plans:
     def project(self, expressions: Iterable[JavaObject], child: JavaObject) -> JavaObject:
         return self._parts.project(self.seq(expressions), child)
 
+    def project_known(self, expressions: JavaObject, child: JavaObject) -> JavaObject:
+        """The same with a sequence that was made before."""
+        return self._parts.project(expressions, child)
+
     def filtered(self, condition: JavaObject, child: JavaObject) -> JavaObject:
         return self._parts.filter(condition, child)
 
@@ -113,7 +117,7 @@ class Plans:
 
     def frame(self, plan: JavaObject, names: Sequence[str]) -> DataFrame:
         """The rows of a plan, its columns under new names."""
-        return self._jvm.frame(self.session, plan).toDF(*names)
+        return self._jvm.renamed(self._jvm.frame(self.session, plan), names)
 
     def plain_frame(self, plan: JavaObject) -> DataFrame:
         """The rows of a plan, whose columns keep their numbers."""
@@ -137,24 +141,31 @@ class Plans:
         parts = [own.withNewChildren(self.seq(children)), *([given[condition]] if condition else [])]
         return JvmColumn(self._parts.column(function.withNewChildren(self.seq(parts))))
 
-    def grouped(self, rows: DataFrame, width: int, figures: Sequence[Column]) -> DataFrame:
+    def grouped(self, rows: DataFrame, width: int, figures: Sequence[str | Column]) -> DataFrame:
         """Figures of groups, which are told by the first columns."""
-        groups = columns(width)
-        return rows.groupBy(*groups).agg(*figures) if groups else rows.agg(*figures)
+        groups, told = columns(width), [figure for figure in figures if isinstance(figure, str)]
+        if len(told) == len(figures):
+            return self._jvm.group(rows, groups, told)
+        own = [functions.expr(figure) if isinstance(figure, str) else figure for figure in figures]
+        return rows.groupBy(*groups).agg(*own)
+
+    def select(self, frame: DataFrame, expressions: Sequence[str]) -> DataFrame:
+        """`frame.selectExpr(*expressions)`."""
+        return self._jvm.select(frame, expressions)
 
     def local(self, values: pa.Table, schema: StructType) -> DataFrame:
         """Rows that are here."""
         if not values.num_rows:
             return empty_frame(self.session, schema)
-        return self.session.createDataFrame(values, schema=schema)
+        return self._jvm.rows(self.session, values, schema)
 
     def schema_of(self, schema: pa.Schema) -> StructType:
         return from_arrow_schema(schema)
 
+    @property
     def sign(self) -> Attribute:
-        """A new column for the sign of changes."""
-        literal = self._parts.literal(1)
-        return Attribute(self.named(literal, SIGN).toAttribute())
+        """The column for the sign of changes: no two frames that have it are ever joined."""
+        return self._parts.sign
 
     def seq(self, elements: Iterable[Any]) -> JavaObject:
         return self._parts.seq(list(elements))
@@ -229,7 +240,7 @@ class Plans:
 
 
 def signed(frame: DataFrame, sign: int) -> DataFrame:
-    return frame.selectExpr("*", f"{sign} AS {SIGN}")
+    return jvm_of(frame.sparkSession).select(frame, ("*", f"{sign} AS {SIGN}"))
 
 
 def sign_field() -> StructField:
@@ -263,12 +274,14 @@ class _Parts:
         self.expand = plans.Expand
         self.generate = plans.Generate
         self.aggregate = plans.Aggregate
-        self.literal = getattr(getattr(expressions, "Literal$"), "MODULE$").apply
         self.new_number = expressions.NamedExpression.newExprId
         self.none = getattr(getattr(names.scala, "None$"), "MODULE$")
         self.empty = self.seq([])
         self.has_subquery = getattr(getattr(expressions, "SubqueryExpression$"), "MODULE$").hasSubquery
         self.equi_keys = getattr(getattr(catalyst.planning, "ExtractEquiJoinKeys$"), "MODULE$").unapply
+        literal = getattr(getattr(expressions, "Literal$"), "MODULE$").apply(1)
+        sign = self.alias(literal, SIGN, self.new_number(), self.empty, self.none, self.empty)
+        self.sign = Attribute(sign.toAttribute())
 
 
 _parts_of = lru_cache(maxsize=1)(_Parts)

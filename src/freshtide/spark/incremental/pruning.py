@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 
 import pyarrow as pa
@@ -17,13 +18,18 @@ _KEPT = 4_096
 
 def may_have(file: DataFile, keys: Keys) -> bool:
     """Whether rows of these keys may be in the file, whose columns are called by their places."""
+    return may_have_named(file, [column(place) for place in keys.places], keys.values)
+
+
+def may_have_named(file: DataFile, names: Sequence[str], wanted: pa.Table) -> bool:
+    """The same where the columns of a file have names of their own; those of `wanted` are in their order."""
     if not file.stats:
         return True
-    for at, place in enumerate(keys.places):
-        values = keys.values.column(at)
+    for at, name in enumerate(names):
+        values = wanted.column(at)
         if not pa.types.is_integer(values.type) or values.null_count:
             continue
-        bounds = _bounds(file.stats, column(place))
+        bounds = _bounds(file.stats, name)
         if bounds is None:
             continue
         low, high = bounds

@@ -21,15 +21,16 @@ class RowWise:
         self._child = child
         self._passes = passes
         self._below: Sequence[Attribute] = plans.output(plan.child())
-        self._output = [attribute.java for attribute in plans.output(plan)]
-        self.width = len(self._output)
+        output = [attribute.java for attribute in plans.output(plan)]
+        self.width = len(output)
+        self._output, self._signed_output = plans.seq(output), plans.seq([*output, plans.sign.java])
 
     def changes(self, run: Run) -> DataFrame | None:
         below = self._child.changes(run)
         if below is None:
             return None
         plans, sign = run.plans, run.sign
-        done = self._with_sign(plans, plans.bound(below, self._below, sign), sign)
+        done = self._with_sign(plans, plans.bound(below, self._below, sign))
         return plans.frame(done, [*columns(self.width), SIGN])
 
     def state(self, run: Run, when: When, keys: Keys | None = None) -> DataFrame:
@@ -37,30 +38,30 @@ class RowWise:
         child = self._child.state(run, when, below)
         plans = run.plans
         done = plans.over(self._plan, plans.bound(child, self._below))
-        frame = plans.frame(plans.project(self._output, done), columns(self.width))
+        frame = plans.frame(plans.project_known(self._output, done), columns(self.width))
         return frame if below is not None else restricted(frame, keys)
 
-    def _with_sign(self, plans: Plans, child: JavaObject, sign: Attribute) -> JavaObject:
+    def _with_sign(self, plans: Plans, child: JavaObject) -> JavaObject:
         """The operator over rows that have a sign. Most pass on all columns that they do not know."""
-        return plans.project([*self._output, sign.java], plans.over(self._plan, child))
+        return plans.project_known(self._signed_output, plans.over(self._plan, child))
 
 
 class Project(RowWise):
     """SELECT without anything that looks at more than one row."""
 
-    def _with_sign(self, plans: Plans, child: JavaObject, sign: Attribute) -> JavaObject:
-        return plans.project([*self._expressions, sign.java], child)
+    def _with_sign(self, plans: Plans, child: JavaObject) -> JavaObject:
+        return plans.project_known(self._expressions, child)
 
     def __init__(self, plans: Plans, plan: JavaObject, child: Operator, *, passes: Mapping[int, int]) -> None:
         super().__init__(plans, plan, child, passes=passes)
-        self._expressions = listed(plan.projectList())
+        self._expressions = plans.seq([*listed(plan.projectList()), plans.sign.java])
 
 
 class Expand(RowWise):
     """Several rows of one: grouping sets, sliding windows."""
 
-    def _with_sign(self, plans: Plans, child: JavaObject, sign: Attribute) -> JavaObject:
-        return plans.project([*self._output, sign.java], plans.expanded(self._plan, child, sign))
+    def _with_sign(self, plans: Plans, child: JavaObject) -> JavaObject:
+        return plans.project_known(self._signed_output, plans.expanded(self._plan, child, plans.sign))
 
 
 class Union:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -30,13 +31,18 @@ class Sources(Protocol):
         """All rows, or those of some keys."""
         ...
 
+    def has_few(self) -> bool:
+        """Whether so little has changed that it is not worth being spread over threads."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """Rows that were computed once and are at hand."""
 
-    frame: DataFrame
     values: pa.Table
+    handed: Callable[[], DataFrame]
+    """The same for Spark."""
 
 
 class Run:
@@ -46,7 +52,7 @@ class Run:
         self.plans = plans
         self.sources = sources
         self.states = states
-        self.sign = plans.sign()
+        self.sign = plans.sign
         self._settled: dict[int, Settled | None] = {}
 
     def settled(self, operator: Operator) -> Settled | None:
@@ -70,13 +76,14 @@ class Run:
         together = self._together(found)
         schema = self.plans.schema_of(together.schema)
         if not names:
-            return Keys(places=(), rows=self.plans.session.range(1).select(), values=together)
+            return Keys(places=(), values=together, handed=self.plans.session.range(1).select)
         try:
             values = together.group_by(names).aggregate([])
         except pa.ArrowNotImplementedError:
             # Values that consist of others.
             values = collected(self.at_hand(together, schema).distinct())
-        return Keys(places=tuple(range(len(names))), rows=self.at_hand(values, schema), values=values)
+        handed = cache(lambda: self.at_hand(values, schema))
+        return Keys(places=tuple(range(len(names))), values=values, handed=handed)
 
     def _together(self, found: Sequence[pa.Table]) -> pa.Table:
         first, *others = found
@@ -93,4 +100,4 @@ class Run:
                 values, _ = left_over(values, signs, columns(width))
             except pa.ArrowNotImplementedError:
                 values = collected(consolidated(self.at_hand(values, schema), width))
-        return Settled(frame=self.at_hand(values, schema), values=values) if values.num_rows else None
+        return Settled(values=values, handed=cache(lambda: self.at_hand(values, schema))) if values.num_rows else None

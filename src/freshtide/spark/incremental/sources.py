@@ -10,16 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, functions
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.graph import TableGraph
 from freshtide.spark.asof import TableStates
+from freshtide.spark.incremental.athand import FEW_IN_ONE_PLACE, Bounds, FewRows, rows_at_hand
 from freshtide.spark.incremental.operators import Keys, NeedsAllError, When, restricted, union
-from freshtide.spark.incremental.plans import columns, signed
-from freshtide.spark.reading import empty_frame, read_files, stamped_before, stamped_from
+from freshtide.spark.incremental.plans import SIGN, Plans, column, sign_field, signed
+from freshtide.spark.jvm import jvm_of
+from freshtide.spark.reading import empty_frame, read_files, schema_of, stamped_before, stamped_from
 from freshtide.spark.schemas import quoted
-from freshtide.storage import DataFile, Snapshot, UpdateRecord
+from freshtide.storage import DataFile, Snapshot, UpdateRecord, aligned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +37,29 @@ class _State:
     @property
     def files(self) -> tuple[DataFile, ...]:
         return () if self.snapshot is None else self.snapshot.between(None, self.before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """Rows of some files that are stamped in [since, before), and whether they have come or gone."""
+
+    snapshot: Snapshot
+    files: tuple[DataFile, ...]
+    since: int | None = None
+    before: int | None
+    sign: int = 1
+
+    @property
+    def lower_bound(self) -> int | None:
+        """Where rows have to be looked at one by one; None: all are stamped later."""
+        since = self.since
+        return since if since is not None and any(file.low is None or file.low < since for file in self.files) else None
+
+    @property
+    def upper_bound(self) -> int | None:
+        until = self.before
+        within = until is None or all(file.high is not None and file.high < until for file in self.files)
+        return None if within else until
 
 
 class ViewSources:
@@ -72,30 +100,58 @@ class ViewSources:
     def bytes_whole(self) -> int:
         return sum(file.size for state in self._after.values() for file in state.files)
 
+    def has_few(self) -> bool:
+        return self.bytes_changed <= FEW_IN_ONE_PLACE
+
     def changes(self, name: str, columns: Sequence[str]) -> DataFrame | None:
+        parts = self._changed_parts(name)
+        found = [(self._few(name, columns, part), part.sign) for part in parts]
+        few = [(rows, sign) for rows, sign in found if rows is not None]
+        if len(few) == len(parts):
+            return self._together(few)
+        return union([signed(self._rows(name, columns, part), part.sign) for part in parts])
+
+    def _changed_parts(self, name: str) -> list[_Part]:
+        """What has come, and what has gone."""
         before, after = self._before[name], self._after[name]
-        parts: list[DataFrame] = []
+        parts: list[_Part] = []
         if after.snapshot is not None:
             old = {file.path for file in before.files}
             new = tuple(file for file in after.files if file.path not in old)
             since = before.before
             common = tuple(file for file in after.files if file.path in old and self._gains(file, since, after.before))
-            if new:
-                parts.append(signed(self._rows(name, columns, after.snapshot, new, before=after.before), 1))
-            if common:
-                parts.append(
-                    signed(self._rows(name, columns, after.snapshot, common, since=since, before=after.before), 1)
-                )
-        gone = self._gone_files(name)
-        if gone and before.snapshot is not None:
-            parts.append(signed(self._rows(name, columns, before.snapshot, gone, before=before.before), -1))
-        return union(parts) if parts else None
+            parts = [
+                _Part(snapshot=after.snapshot, files=new, before=after.before),
+                _Part(snapshot=after.snapshot, files=common, since=since, before=after.before),
+            ]
+        if before.snapshot is not None:
+            gone = self._gone_files(name)
+            parts.append(_Part(snapshot=before.snapshot, files=gone, before=before.before, sign=-1))
+        return [part for part in parts if part.files]
+
+    def _together(self, parts: Sequence[tuple[FewRows, int]]) -> DataFrame | None:
+        """Rows that are at hand, with their signs; None where there is none."""
+        tables = [
+            few.rows.append_column(SIGN, pa.array(np.full(few.rows.num_rows, sign, dtype=np.int32)))
+            for few, sign in parts
+        ]
+        if not sum(table.num_rows for table in tables):
+            return None
+        schema = StructType([*parts[0][0].schema.fields, sign_field()])
+        first, *others = tables
+        rows = pa.concat_tables([first, *(aligned(other, first.schema) for other in others)])
+        return Plans(self._states.session).local(rows, schema)
 
     def state(self, name: str, columns: Sequence[str], when: When, keys: Keys | None) -> DataFrame:
         state = (self._before if when is When.BEFORE else self._after)[name]
         if state.snapshot is None:
-            return self._named(empty_frame(self._states.session, self._states.schema(name)), columns)
-        return restricted(self._rows(name, columns, state.snapshot, state.files, before=state.before), keys)
+            schema = self._states.schema(name)
+            return self._named(empty_frame(self._states.session, schema), schema.names, columns)
+        part = _Part(snapshot=state.snapshot, files=state.files, before=state.before)
+        few = self._few(name, columns, part, keys)
+        if few is not None:
+            return Plans(self._states.session).local(few.rows, few.schema)
+        return restricted(self._rows(name, columns, part), keys)
 
     def _reached(self, name: str, cut: int) -> _State:
         snapshot, before = self._states.pin(name), None
@@ -151,33 +207,31 @@ class ViewSources:
         """Whether a file that both states have may have rows that only the later one asks for."""
         return since is not None and file.may_hold(since, before)
 
-    def _rows(
-        self,
-        name: str,
-        columns: Sequence[str],
-        snapshot: Snapshot,
-        files: tuple[DataFile, ...],
-        *,
-        since: int | None = None,
-        before: int | None,
-    ) -> DataFrame:
-        """Those rows of some files that are stamped in [since, before)."""
-        frame = read_files(self._states.session, snapshot, files)
-        self._states.bytes_read += sum(file.size for file in files)
-        time_column = self._graph[name].time_column
-        if time_column is not None:
-            if since is not None and any(file.low is None or file.low < since for file in files):
-                frame = stamped_from(frame, time_column, since)
-            if before is not None and any(file.high is None or file.high >= before for file in files):
-                frame = stamped_before(frame, time_column, before)
-        return self._named(frame, columns)
+    def _few(self, name: str, columns: Sequence[str], part: _Part, keys: Keys | None = None) -> FewRows | None:
+        bounds = Bounds(column=self._graph[name].time_column, since=part.lower_bound, before=part.upper_bound)
+        found = rows_at_hand(part.snapshot, part.files, columns, bounds=bounds, keys=keys)
+        if found is not None:
+            self._states.bytes_read += sum(file.size for file in part.files)
+        return found
 
-    def _named(self, frame: DataFrame, names: Iterable[str]) -> DataFrame:
+    def _rows(self, name: str, columns: Sequence[str], part: _Part) -> DataFrame:
+        frame = read_files(self._states.session, part.snapshot, part.files)
+        self._states.bytes_read += sum(file.size for file in part.files)
+        time_column, since, before = self._graph[name].time_column, part.lower_bound, part.upper_bound
+        if time_column is not None and since is not None:
+            frame = stamped_from(frame, time_column, since)
+        if time_column is not None and before is not None:
+            frame = stamped_before(frame, time_column, before)
+        return self._named(frame, schema_of(part.snapshot).names, columns)
+
+    def _named(self, frame: DataFrame, known: Iterable[str], names: Iterable[str]) -> DataFrame:
         """These columns, called by their places; one that was not there yet has no values."""
-        names = list(names)
-        known = {name.lower() for name in frame.columns}
-        found = [quoted(name) if name.lower() in known else functions.lit(None) for name in names]
-        return frame.select(*found).toDF(*columns(len(names)))
+        there = {name.lower() for name in known}
+        found = [
+            f"{quoted(name) if name.lower() in there else 'NULL'} AS {column(place)}"
+            for place, name in enumerate(names)
+        ]
+        return jvm_of(self._states.session).select(frame, found)
 
 
 def _was_read(found: Snapshot, record: UpdateRecord, *, is_cut: bool) -> bool:

@@ -8,20 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import DataFrame, functions
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from freshtide.spark.incremental.arrowrows import FEW_BYTES, having
-from freshtide.spark.incremental.operators import Keys, NeedsAllError, When, restricted
+from freshtide.spark.incremental.operators import Keys, When, restricted
 from freshtide.spark.incremental.plans import SIGN, Plans, column, columns, sign_field
 from freshtide.spark.incremental.pruning import may_have
 from freshtide.spark.jvm import collected
-from freshtide.spark.reading import read_files, schema_of
+from freshtide.spark.reading import files_named, read_files, schema_of, with_file
 from freshtide.spark.writing import Written, write_result
 from freshtide.storage import DataFile, Snapshot, StoredTable, aligned, stored_rows
-
-_FILE = "__file"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,14 +31,20 @@ class _Kept:
     """The files that have rows of these keys."""
     before: pa.Table | None = None
     new: pa.Table | None = None
-    after: DataFrame | None = None
-    """The new rows."""
     exchange: DataFrame | None = None
     """What was there with the sign -1, and what is new."""
     built: Written | None = None
     """All of it, where it is made anew."""
     is_left: bool = False
     """Whether nothing has changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What is kept of some keys."""
+
+    rows: pa.Table
+    schema: StructType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,27 +66,22 @@ class KeptStates:
         plans: Plans,
         tables: Sequence[StoredTable],
         *,
-        numbers: Sequence[int] | None,
+        snapshots: Sequence[Snapshot] | None,
         number: int,
         large: bool = False,
     ) -> None:
-        """`numbers` are those that the tables must have come to; None: they are made anew."""
-        self.builds_anew = numbers is None
+        """`snapshots` are what the tables hold, all of it; None: they are made anew."""
+        self.builds_anew = snapshots is None
         self._plans = plans
         self._tables = tables
         self._number = number
         self._large = large
         self._kept: dict[int, _Kept] = {}
-        self._snapshots: list[Snapshot | None] = []
-        for table, wanted in zip(tables, numbers or (), strict=False):
-            snapshot = table.snapshot
-            if snapshot is None or snapshot.number != wanted or not snapshot.is_whole():
-                raise NeedsAllError(f"What '{table.name}' holds does not belong to its view.")
-            self._snapshots.append(snapshot)
+        self._snapshots = snapshots
 
     def is_begun(self, place: int) -> bool:
         kept = self._kept.get(place)
-        return kept is not None and (kept.built is not None or kept.is_left or kept.after is not None)
+        return kept is not None and (kept.built is not None or kept.is_left or kept.new is not None)
 
     def leave(self, place: int) -> None:
         """Nothing has changed for the operator."""
@@ -97,13 +95,12 @@ class KeptStates:
             rows = rows.sortWithinPartitions(*columns(key_width))
         self._of(place).built = write_result(rows, table, number=self._number, partition_by=(), large=self._large)
 
-    def taken(self, place: int, keys: Keys) -> DataFrame:
+    def taken(self, place: int, keys: Keys) -> Taken:
         """The rows of some keys, which are about to be exchanged."""
         kept, snapshot = self._of(place), self._snapshot(place)
         files = tuple(file for file in snapshot.files if may_have(file, keys))
-        found, kept.touched = self._found(snapshot, files, keys)
-        kept.before = found
-        return self._plans.local(found, schema_of(snapshot))
+        kept.before, kept.touched = self._found(snapshot, files, keys)
+        return Taken(rows=kept.before, schema=schema_of(snapshot))
 
     def replace(self, place: int, keys: Keys, rows: DataFrame) -> DataFrame:
         """Put these rows in the place of those of the keys: those that were there and those that are, with signs."""
@@ -111,7 +108,6 @@ class KeptStates:
         schema = schema_of(snapshot)
         assert kept.before is not None, "what is exchanged was taken before"
         kept.keys, kept.new = keys, aligned(collected(rows), kept.before.schema)
-        kept.after = self._plans.local(kept.new, schema)
         parts = [
             part.append_column(SIGN, pa.array(np.full(part.num_rows, sign, dtype=np.int32)))
             for part, sign in ((kept.before, -1), (kept.new, 1))
@@ -128,22 +124,32 @@ class KeptStates:
         self, snapshot: Snapshot, files: tuple[DataFile, ...], keys: Keys
     ) -> tuple[pa.Table, tuple[DataFile, ...]]:
         """The rows of some keys in some files, and the files that have any."""
+        here = self._found_here(snapshot, files, keys)
+        if here is not None:
+            return here
+        marked = with_file(self._rows_of(snapshot, files))
+        found = collected(keys.restrict(marked))
+        rows = aligned(found, stored_rows(snapshot, ()).schema)
+        return rows, files_named(files, found)
+
+    def _found_here(
+        self, snapshot: Snapshot, files: tuple[DataFile, ...], keys: Keys
+    ) -> tuple[pa.Table, tuple[DataFile, ...]] | None:
+        """The same without Spark; None where there is too much of it, or Arrow cannot tell values apart."""
+        if sum(file.size for file in files) > FEW_BYTES:
+            return None
         names = [column(place) for place in keys.places]
         parts, touched = [stored_rows(snapshot, ())], []
-        if sum(file.size for file in files) <= FEW_BYTES:
-            with suppress(pa.ArrowNotImplementedError):
-                for file in files:
-                    rows = stored_rows(snapshot, (file,))
-                    mask = having(rows, names, keys.values)
-                    if mask.any():
-                        parts.append(rows.filter(pa.array(mask)))
-                        touched.append(file)
-                return pa.concat_tables(parts), tuple(touched)
-        marked = self._rows_of(snapshot, files).withColumn(_FILE, functions.input_file_name())
-        found = collected(keys.restrict(marked))
-        paths = {path.rpartition("/")[2] for path in pc.unique(found.column(_FILE)).to_pylist()}
-        holding = tuple(file for file in files if file.path.rpartition("/")[2] in paths)
-        return aligned(found.drop_columns([_FILE]), parts[0].schema), holding
+        try:
+            for file in files:
+                rows = stored_rows(snapshot, (file,))
+                mask = having(rows, names, keys.values)
+                if mask.any():
+                    parts.append(rows.filter(pa.array(mask)))
+                    touched.append(file)
+        except pa.ArrowNotImplementedError:
+            return None
+        return pa.concat_tables(parts), tuple(touched)
 
     def rows(self, place: int, when: When, keys: Keys | None) -> DataFrame:
         """What is kept, or what will be."""
@@ -152,11 +158,18 @@ class KeptStates:
             assert when is When.AFTER, "what is made anew has no past"
             return restricted(self._built(place, kept.built), keys)
         snapshot = self._snapshot(place)
-        files = snapshot.files if keys is None else tuple(file for file in snapshot.files if may_have(file, keys))
-        stored = restricted(self._rows_of(snapshot, files), keys)
-        if when is When.BEFORE or kept.keys is None or kept.after is None:
+        stored = self._stored(snapshot, keys)
+        if when is When.BEFORE or kept.keys is None or kept.new is None:
             return stored
-        return kept.keys.exclude(stored).unionByName(restricted(kept.after, keys))
+        new = self._local(snapshot, kept.new)
+        return kept.keys.exclude(stored).unionByName(restricted(new, keys))
+
+    def _stored(self, snapshot: Snapshot, keys: Keys | None) -> DataFrame:
+        if keys is None:
+            return self._rows_of(snapshot, snapshot.files)
+        files = tuple(file for file in snapshot.files if may_have(file, keys))
+        here = self._found_here(snapshot, files, keys)
+        return keys.restrict(self._rows_of(snapshot, files)) if here is None else self._local(snapshot, here[0])
 
     def changes(self) -> list[StateChange]:
         """What is to be committed; files are written for it."""
@@ -192,9 +205,11 @@ class KeptStates:
         return self._kept.setdefault(place, _Kept())
 
     def _snapshot(self, place: int) -> Snapshot:
-        snapshot = self._snapshots[place]
-        assert snapshot is not None, "what is not made anew is there"
-        return snapshot
+        assert self._snapshots is not None, "what is not made anew is there"
+        return self._snapshots[place]
+
+    def _local(self, snapshot: Snapshot, rows: pa.Table) -> DataFrame:
+        return self._plans.local(rows, schema_of(snapshot))
 
     def _rows_of(self, snapshot: Snapshot, files: tuple[DataFile, ...]) -> DataFrame:
         return read_files(self._plans.session, snapshot, files)

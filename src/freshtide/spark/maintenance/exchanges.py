@@ -9,7 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from freshtide.spark.incremental import FEW_BYTES, having, left_over
+from freshtide.spark.writing import Written
 from freshtide.storage import DataFile, Snapshot, aligned, stored_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What a refresh does to the files of a view."""
+
+    written: Written
+    remove: tuple[DataFile, ...] = ()
+    replace_all: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,9 +34,9 @@ from freshtide.spark.incremental import (
     When,
 )
 from freshtide.spark.jvm import collected
-from freshtide.spark.maintenance.exchanges import Rest, without
+from freshtide.spark.maintenance.exchanges import Exchange, Rest, without
 from freshtide.spark.maintenance.views import ViewMaintainer
-from freshtide.spark.reading import read_files
+from freshtide.spark.reading import files_named, read_files, with_file
 from freshtide.spark.schemas import quoted
 from freshtide.spark.writing import Written, write_result
 from freshtide.storage import (
@@ -55,16 +54,6 @@ from freshtide.storage import (
 )
 
 _logger = logging.getLogger(__name__)
-_FILE = "__file"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Exchange:
-    """What a refresh does to the files of a view."""
-
-    written: Written
-    remove: tuple[DataFile, ...] = ()
-    replace_all: bool = False
 
 
 class IncrementalViewMaintainer:
@@ -119,20 +108,20 @@ class IncrementalViewMaintainer:
         record = current.record
         assert record is not None, "a view that counts says what it is made of"
         kept = f"{definition} {compiled.fingerprint}"
-        numbers = _known_states(record, tables, kept)
-        before = None if numbers is None else record
+        known = _known_states(record, tables, kept)
+        before = None if known is None else record
         sources = ViewSources(self._states, self._graph, self._table.sources, record=before, cut=cut)
-        large = self._is_large(sources, anew=numbers is None)
-        states = KeptStates(plans, tables, numbers=numbers, number=number, large=large)
+        large = self._is_large(sources, anew=known is None)
+        states = KeptStates(plans, tables, snapshots=known, number=number, large=large)
         run = Run(plans, sources, states)
-        if numbers is None:
+        if known is None:
             exchange = self._made_anew(compiled.root.state(run, When.AFTER), compiled.names, number, large=large)
         else:
             exchange = self._exchanged(run, run.settled(compiled.root), compiled.names, current, number)
         for operator in compiled.stateful:
             operator.prepare(run)
         changes = states.changes()
-        now = {table.name: numbers[at] for at, table in enumerate(tables)} if numbers is not None else {}
+        now = {table.name: snapshot.number for table, snapshot in zip(tables, known or (), strict=False)}
         now |= {change.table.name: number for change in changes}
         is_revised = self._table.is_reference or cut <= (current.freshness or cut) or self._is_revised(record, contents)
         own = UpdateRecord(
@@ -144,7 +133,7 @@ class IncrementalViewMaintainer:
             sources=sources.consumed,
             contents=contents,
             states=now,
-            from_changes=numbers is not None,
+            from_changes=known is not None,
             revised_from=BEGINNING if is_revised else None,
         )
         return self._prepared(own, exchange, changes, kept)
@@ -163,32 +152,32 @@ class IncrementalViewMaintainer:
             revised_since(name, record.sources.get(name, 0)) is not None for name in self._table.sources
         )
 
-    def _made_anew(self, frame: DataFrame, names: tuple[str, ...], number: int, *, large: bool) -> _Exchange:
+    def _made_anew(self, frame: DataFrame, names: tuple[str, ...], number: int, *, large: bool) -> Exchange:
         written = write_result(
             frame.toDF(*names), self._stored, number=number, partition_by=self._table.partition_by, large=large
         )
-        return _Exchange(written=written, replace_all=True)
+        return Exchange(written=written, replace_all=True)
 
     def _exchanged(
         self, run: Run, changed: Settled | None, names: tuple[str, ...], current: Snapshot, number: int
-    ) -> _Exchange:
+    ) -> Exchange:
         """Take rows out of the files that have them, and put others in."""
         if changed is None:
-            return _Exchange(written=Written(files=(), schema=current.schema))
+            return Exchange(written=Written(files=(), schema=current.schema))
         coming = pc.greater(changed.values.column(SIGN), 0)
         added, gone = (
             changed.values.filter(rows).drop_columns([SIGN]).rename_columns(list(names))
             for rows in (coming, pc.invert(coming))
         )
         if not gone.num_rows:
-            return _Exchange(written=self._written(added, number))
+            return Exchange(written=self._written(added, number))
         files = without(current, gone) or self._by_spark(run, current, gone, names)
         rows = files.left if added.num_rows == 0 else pa.concat_tables([files.left, aligned(added, files.left.schema)])
         expected = sum(file.rows for file in files.touched) - gone.num_rows
         if files.left.num_rows != expected:
             differ = files.left.num_rows - expected
             raise NeedsAllError(f"'{self._table.name}' does not have {differ} rows that have gone from it.")
-        return _Exchange(written=self._written(rows, number), remove=files.touched)
+        return Exchange(written=self._written(rows, number), remove=files.touched)
 
     def _by_spark(self, run: Run, current: Snapshot, gone: pa.Table, names: tuple[str, ...]) -> Rest:
         frame = run.plans.local(gone, run.plans.schema_of(gone.schema))
@@ -200,17 +189,16 @@ class IncrementalViewMaintainer:
 
     def _touched(self, current: Snapshot, gone: DataFrame, names: tuple[str, ...]) -> tuple[DataFile, ...]:
         """The files that have rows which go."""
-        rows = read_files(self._states.session, current, current.files).withColumn(_FILE, functions.input_file_name())
+        rows = with_file(read_files(self._states.session, current, current.files))
         same = [rows[quoted(name)].eqNullSafe(gone[quoted(name)]) for name in names]
-        found = collected(rows.join(functions.broadcast(gone), same, "left_semi").select(_FILE).distinct())
-        paths = {path.rpartition("/")[2] for path in found.column(_FILE).to_pylist()}
-        return tuple(file for file in current.files if file.path.rpartition("/")[2] in paths)
+        found = rows.join(functions.broadcast(gone), same, "left_semi").select(rows.columns[-1]).distinct()
+        return files_named(current.files, collected(found))
 
     def _written(self, rows: pa.Table, number: int) -> Written:
         files = self._stored.write(rows, number=number, partition_by=self._table.partition_by) if rows.num_rows else ()
         return Written(files=tuple(files), schema=rows.schema)
 
-    def _prepared(self, record: UpdateRecord, exchange: _Exchange, changes: list[StateChange], kept: str) -> Prepared:
+    def _prepared(self, record: UpdateRecord, exchange: Exchange, changes: list[StateChange], kept: str) -> Prepared:
         at = self._clock()
         own = Change(
             record=record,
@@ -249,13 +237,14 @@ def _counts(current: Snapshot, definition: str) -> bool:
     return record is not None and current.freshness is not None and record.definition == definition
 
 
-def _known_states(record: UpdateRecord, tables: list[StoredTable], kept: str) -> list[int] | None:
-    """The numbers that the tables of what is kept must have come to; None where they are to be made anew."""
-    numbers = [record.states.get(table.name) for table in tables]
-    for table, number in zip(tables, numbers, strict=True):
+def _known_states(record: UpdateRecord, tables: list[StoredTable], kept: str) -> list[Snapshot] | None:
+    """What the tables of what is kept hold, where the view's commit names it; None where it is to be made anew."""
+    found: list[Snapshot] = []
+    for table in tables:
         snapshot = table.snapshot
-        if snapshot is None or snapshot.number != number or not snapshot.is_whole():
+        if snapshot is None or snapshot.number != record.states.get(table.name) or not snapshot.is_whole():
             return None
         if snapshot.record is None or snapshot.record.definition != kept:
             return None
-    return [number for number in numbers if number is not None]
+        found.append(snapshot)
+    return found

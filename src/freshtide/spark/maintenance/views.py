@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -16,13 +15,12 @@ from freshtide.core.tables import Maintenance, Table
 from freshtide.spark.asof import TableStates
 from freshtide.spark.jvm import collected
 from freshtide.spark.maintenance import append, full, partitions
-from freshtide.spark.maintenance.exchanges import Rest, difference, without
+from freshtide.spark.maintenance.exchanges import Exchange, Rest, difference, without
 from freshtide.spark.maintenance.increments import Increment, NewRows, Spanned, View
-from freshtide.spark.writing import write_result
+from freshtide.spark.writing import Written, write_result
 from freshtide.storage import (
     BEGINNING,
     Change,
-    DataFile,
     Prepared,
     Snapshot,
     StoredTable,
@@ -43,16 +41,6 @@ SPANNED: Mapping[Maintenance, Spanned] = {
     Maintenance.APPEND: append.spanned,
     Maintenance.PARTITIONS: partitions.spanned,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Exchange:
-    """What a refresh does to the files of a view."""
-
-    files: tuple[DataFile, ...]
-    schema: pa.Schema
-    remove: tuple[DataFile, ...] = ()
-    replace_all: bool = False
 
 
 _NOTHING_GOES = Rest(left=pa.table({}), touched=())
@@ -89,7 +77,7 @@ class ViewMaintainer:
         consumed = self._consumed()
         kept = None if step.rebuild or step.span is not None else self._kept(current, definition)
         new = self._new_rows(step, current, kept, cut)
-        written = self._where_it_differs(new, current, kept, number) or self._written(new, number, cut)
+        exchange = self._where_it_differs(new, current, kept, number) or self._written(new, number, cut)
         record = UpdateRecord(
             number=number,
             kind=UpdateKind.REBUILD if step.rebuild else UpdateKind.REFRESH,
@@ -103,15 +91,15 @@ class ViewMaintainer:
         change = Change(
             record=record,
             at=self._clock(),
-            schema=written.schema,
+            schema=exchange.written.schema,
             partition_by=self._table.partition_by,
-            add=written.files,
-            remove=written.remove,
-            replace_all=written.replace_all,
+            add=exchange.written.files,
+            remove=exchange.remove,
+            replace_all=exchange.replace_all,
         )
         yield Prepared(own=(self._stored, change))
 
-    def _written(self, new: NewRows, number: int, cut: int) -> _Exchange:
+    def _written(self, new: NewRows, number: int, cut: int) -> Exchange:
         written = write_result(
             new.frame,
             self._stored,
@@ -120,7 +108,7 @@ class ViewMaintainer:
             large=self._is_large,
             opens_at=self._opens_at(cut),
         )
-        return _Exchange(files=written.files, schema=written.schema, remove=new.remove, replace_all=new.replace_all)
+        return Exchange(written=written, remove=new.remove, replace_all=new.replace_all)
 
     @property
     def _is_large(self) -> bool:
@@ -128,7 +116,7 @@ class ViewMaintainer:
 
     def _where_it_differs(
         self, new: NewRows, current: Snapshot | None, kept: int | None, number: int
-    ) -> _Exchange | None:
+    ) -> Exchange | None:
         """All of a view was computed, and most of it is there already: the rest is exchanged, and others can follow.
 
         None where it is written as a whole: what was there does not count, or is too large to be compared.
@@ -140,10 +128,10 @@ class ViewMaintainer:
         rest = None if found is None else without(current, found.gone) if found.gone.num_rows else _NOTHING_GOES
         if found is None or rest is None:
             files = self._stored.write(rows, number=number, partition_by=self._table.partition_by)
-            return _Exchange(files=tuple(files), schema=rows.schema, replace_all=True)
+            return Exchange(written=Written(files=tuple(files), schema=rows.schema), replace_all=True)
         parts = [part for part in (rest.left, found.added) if part.num_rows]
         files = self._stored.write(pa.concat_tables(parts), number=number) if parts else []
-        return _Exchange(files=tuple(files), schema=current.schema, remove=rest.touched)
+        return Exchange(written=Written(files=tuple(files), schema=current.schema), remove=rest.touched)
 
     def reads_from(self, *, definition: str, rebuild: bool) -> int | None:
         """From which time stamp on a refresh reads the sources, at most; None: from the beginning."""
