@@ -106,6 +106,10 @@ class SimulatedComputer:
         snapshot = self._store.table(name).snapshot
         return snapshot is not None and snapshot.freshness is not None and snapshot.freshness >= micros(upto)
 
+    def against_changes(self, name: str, *, pool: str) -> str | None:
+        del name, pool
+        return "what is not computed by Spark"
+
     def finish(self, name: str) -> bool:
         flow = project().graph[name].flow
         if flow is None:

@@ -70,9 +70,13 @@ def test_a_view_that_has_to_be_computed_in_full_is_noted_unless_that_was_asked_f
     assert project.graph["peaks"].maintain is Maintenance.FULL
     (note,) = project.notes
     assert str(note.origin) == "tables/peaks.sql:1"
-    assert note.message.startswith("'peaks' is computed in full at each update: ")
-    cpu.write("tables/peaks.sql", f"CREATE MATERIALIZED VIEW peaks TBLPROPERTIES ('maintain'='full') {select};")
-    assert cpu.load().notes == ()
+    assert note.message.startswith("'peaks' is computed in full or from changes, whichever takes less time: ")
+    assert project.graph["peaks"].may_follow
+    for fixed in ("full", "incremental"):
+        cpu.write("tables/peaks.sql", f"CREATE MATERIALIZED VIEW peaks TBLPROPERTIES ('maintain'='{fixed}') {select};")
+        again = cpu.load()
+        assert again.notes == ()
+        assert not again.graph["peaks"].may_follow
 
 
 def test_names_do_not_tell_upper_from_lower_case(cpu: ProjectFolder) -> None:

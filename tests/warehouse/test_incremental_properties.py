@@ -9,9 +9,11 @@ from random import Random
 
 import pytest
 
+from freshtide.core.choosing import Way
 from freshtide.spark import SparkSession
 from tests.examples import slow_except
 from tests.spark.incremental.queries import Query, query
+from tests.warehouse.choosing import teach
 from tests.warehouse.shop import Shop
 from tests.warehouse.test_update_tables import update_table
 
@@ -24,17 +26,29 @@ _SEEDS = 6
 @pytest.mark.parametrize("seed", slow_except(range(_SEEDS), 0))
 def test_views_of_queries_at_random_are_followed(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = Random(seed)
-    views = views_at_random(rng)
-    shop = Shop(tmp_path / "shop", spark)
-    declare(shop, views)
+    run_at_random(rng, Shop(tmp_path / "shop", spark), views_at_random(rng), {"maintain": "incremental"})
+
+
+@pytest.mark.parametrize("seed", slow_except(range(_SEEDS), 1))
+def test_views_that_switch_between_full_and_changes_at_random_are_right(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    rng = Random(seed)
+    run_at_random(rng, Shop(tmp_path / "shop", spark), views_at_random(rng), {})
+
+
+def run_at_random(rng: Random, shop: Shop, views: Mapping[str, Query], properties: Mapping[str, str]) -> None:
+    declare(shop, views, properties)
     try:
         numbers = itertools.count()
         for _ in range(_ROUNDS):
             for feed, rows in arrivals(rng):
                 shop.drop_events(feed, f"{next(numbers)}.csv", rows)
+            switched(rng, shop, views)
             shop.load()
             shop.check()
-            shop = disturbed(rng, shop, views)
+            shop = disturbed(rng, shop, views, properties)
+        switched(rng, shop, views)
         shop.load()
         shop.check()
     finally:
@@ -52,12 +66,19 @@ def views_at_random(rng: Random) -> Mapping[str, Query]:
     return views
 
 
-def declare(shop: Shop, views: Mapping[str, Query]) -> None:
+def switched(rng: Random, shop: Shop, views: Mapping[str, Query]) -> None:
+    """Let each view take the one way to be quicker, or the other, where it may choose."""
+    for name in views:
+        if shop.warehouse.project.graph[name].may_follow:
+            teach(shop, name, dear=rng.choice((Way.FULL, Way.FULL, Way.CHANGES)))
+
+
+def declare(shop: Shop, views: Mapping[str, Query], properties: Mapping[str, str]) -> None:
     shop.events("a", duplicates="load")
     shop.events("b", duplicates="load", lateness="30s")
     update_table(shop)
     for name, drawn in views.items():
-        shop.view(name, drawn.text, maintain="incremental")
+        shop.view(name, drawn.text, **properties)
 
 
 def arrivals(rng: Random) -> Iterator[tuple[str, list[tuple[float, str, object]]]]:
@@ -71,14 +92,16 @@ def arrivals(rng: Random) -> Iterator[tuple[str, list[tuple[float, str, object]]
             yield feed, [*drawn, *(drawn[:1] if feed != "quotes" else ())]
 
 
-def disturbed(rng: Random, shop: Shop, views: Mapping[str, Query]) -> Shop:
+def disturbed(rng: Random, shop: Shop, views: Mapping[str, Query], properties: Mapping[str, str]) -> Shop:
     """The warehouse after something that happens to warehouses."""
     match rng.choice(("nothing", "backfill", "restart", "pause")):
         case "backfill":
-            shop.warehouse.backfill(rng.choice(("a", *views)))
+            there = [name for name in ("a", *views) if shop.freshness(name) is not None]
+            for name in rng.sample(there, k=min(1, len(there))):
+                shop.warehouse.backfill(name)
         case "restart":
             shop = shop.again()
-            declare(shop, views)
+            declare(shop, views, properties)
         case "pause":
             paused = rng.choice(sorted(views))
             shop.warehouse.pause(paused)

@@ -112,6 +112,7 @@ tables = Table(
     Column("busy", Float(53), nullable=False),
     Column("timed", BigInteger),
     Column("since", Float(53)),
+    Column("learnt", JSON),
 )
 
 update_groups = Table(

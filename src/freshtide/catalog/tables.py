@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from freshtide.catalog.database import Database
 from freshtide.catalog.schema import tables
+from freshtide.core.choosing import Learnt
 from freshtide.core.costs import CostModel
 from freshtide.core.secrets import redacted
 
@@ -36,6 +37,8 @@ class TableRow:
     """How many these are: of those that were booked after a crash, or from a log alone, nobody knows."""
     since: float | None = None
     """When it became part of the warehouse, if it was away or new then; None where nobody knows."""
+    learnt: Learnt = field(default_factory=Learnt)
+    """Of a view: what updates of it have taken in full and from changes."""
 
     @property
     def mean_seconds(self) -> float | None:
@@ -79,7 +82,7 @@ class TableStates:
 
     def advance(self, row: TableRow, *, within: Connection | None = None) -> None:
         """Write what an update has changed; status and costs are other threads' to write."""
-        values = {name: getattr(row, name) for name in _ADVANCED}
+        values = {name: getattr(row, name) for name in _ADVANCED} | {"learnt": row.learnt.as_json()}
         with self._database.writing(within) as connection:
             connection.execute(_CHANGE, {**values, "table": row.name})
 
@@ -109,11 +112,12 @@ class TableStates:
 
 
 def _values(row: TableRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in TableRow.__slots__} | {"cost": asdict(row.cost)}
+    own = {name: getattr(row, name) for name in TableRow.__slots__}
+    return own | {"cost": asdict(row.cost), "learnt": row.learnt.as_json()}
 
 
 def _row(values: dict[str, Any]) -> TableRow:
     # Earlier versions did not count these apart.
     timed = values["updates"] if values["timed"] is None else values["timed"]
     read = {"cost": CostModel(**(values["cost"] or {})), "counts": values["counts"] or {}, "timed": timed}
-    return TableRow(**{**values, **read})
+    return TableRow(**{**values, **read, "learnt": Learnt.from_json(values["learnt"])})

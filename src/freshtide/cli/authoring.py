@@ -12,6 +12,8 @@ from rich.markup import escape
 from freshtide.cli.output import JsonOption, console, number_of, print_json, print_problem
 from freshtide.cli.places import HERE, ProjectOption, open_project
 from freshtide.core.latest import LatestSemantics
+from freshtide.core.tables import Table
+from freshtide.project import Project
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +51,7 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
         as_of = as_of_joins(session, loaded.graph, schemas)
     finally:
         tracks.stop()
+    learnt = _learnt(loaded)
     if as_json:
         tables = [
             {
@@ -58,6 +61,8 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
                 "can_follow_changes": against[table.name] is None if table.name in against else None,
                 "against_changes": against.get(table.name),
                 "as_of_joins": list(as_of.get(table.name, ())),
+                "is_chosen": table.may_follow,
+                "chosen_last": learnt.get(table.name),
                 "time_column": table.time_column,
                 "updates": _updates_json(table.latest),
                 "columns": schemas.types(table.name),
@@ -70,10 +75,8 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
     for note in loaded.notes:
         print_problem(note, colour="yellow")
     for name, operator in against.items():
-        could = (
-            "can be maintained from changes" if operator is None else f"cannot be maintained from changes: {operator}"
-        )
-        console.print(f"[dim]'{escape(name)}' is computed in full. It {escape(could)}.[/dim]")
+        told = _maintenance(loaded.graph[name], operator, learnt.get(name))
+        console.print(f"[dim]{escape(told)}[/dim]", soft_wrap=True)
     for name, joins in as_of.items():
         told = f"'{name}' joins as of a time: {'; '.join(joins)}. From changes it is followed by key."
         console.print(f"[dim]{escape(told)}[/dim]")
@@ -81,6 +84,34 @@ def validate(project: ProjectOption = HERE, as_json: JsonOption = False) -> None
     if loaded.flows:
         found = f"{len(loaded.feeds)} feeds, {len(loaded.graph)} tables and {number_of(len(loaded.flows), 'flow')}"
     console.print(f"[green]●[/green] {escape(loaded.settings.name)}: {found} are valid.")
+
+
+def _learnt(project: Project) -> dict[str, str]:
+    """What was said of the last choice between full and changes, of views that have been updated."""
+    from freshtide.catalog import Catalog
+    from freshtide.core.definitions import fingerprints
+    from freshtide.runs import Places
+
+    catalog, definitions = Catalog.peek(Places(project).catalog_url), fingerprints(project.graph)
+    try:
+        rows = catalog.tables.all().values()
+    finally:
+        catalog.close()
+    known = {row.name: row.learnt.of(definitions[row.name]).why for row in rows if row.name in definitions}
+    return {name: why for name, why in known.items() if why}
+
+
+def _maintenance(table: Table, operator: str | None, chosen: str | None) -> str:
+    """How a view is maintained that is neither appended to nor updated by partitions."""
+    if operator is not None:
+        return (
+            f"'{table.name}' is computed in full: {operator} has no rule. Without that it could be maintained from "
+            "changes."
+        )
+    if not table.may_follow:
+        return f"'{table.name}' is computed in full. It can be maintained from changes."
+    told = f"'{table.name}' is computed in full or from changes, whichever takes less time."
+    return f"{told} The last update was {chosen}." if chosen else told
 
 
 def _updates_json(updates: LatestSemantics | None) -> dict[str, Any] | None:

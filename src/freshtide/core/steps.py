@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from freshtide.core.arrivals import Arrival
+from freshtide.core.choosing import Way
 from freshtide.core.feeds import Column
 from freshtide.core.loads import LoadPlan
 from freshtide.core.sides import sides
@@ -57,6 +58,8 @@ class Refresh:
     rebuild: bool = False
     span: Span | None = None
     """Where the view is computed anew in parts: this one, which ends at the cut."""
+    way: Way | None = None
+    """Of a view that may be computed in either way: which one was chosen."""
 
     @staticmethod
     def outline(table: Table) -> Outline:

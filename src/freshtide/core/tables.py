@@ -138,6 +138,8 @@ class Table:
     """Of a table in which each row supersedes the one before it with the same key."""
     comment: str | None = None
     maintenance_reason: str = ""
+    may_follow: bool = False
+    """Views that are computed in full: whether updates may follow what has changed instead, where that takes less."""
     origin: Origin | None = None
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from freshtide.catalog import Catalog, UpdateRow
+from freshtide.core.choosing import Learnt
 from freshtide.core.durations import format_duration
 from freshtide.core.feeds import Feed
 from freshtide.core.instants import format_instant
@@ -80,7 +81,7 @@ def explain(project: Project, catalog: Catalog, name: str, now: float, *, run_go
     sentences += queue_story(scheduler, outlook, run_going_on=run_going_on)
     last = next(iter(catalog.updates.recent(name, 1)), None)
     sentences += _last_decision(last)
-    sentences += _maintenance_story(project.graph[name])
+    sentences += maintenance_story(project.graph[name], catalog.tables.get(name).learnt)
     return Explanation(
         table=name,
         # The scheduler has nothing to do with a table that a flow makes, but to tell others that it has changed.
@@ -287,10 +288,16 @@ def _last_decision(update: UpdateRow | None) -> list[str]:
     return [told + (f" It failed: {update.error}" if update.error else "")]
 
 
-def _maintenance_story(table: Table) -> list[str]:
+def maintenance_story(table: Table, learnt: Learnt) -> list[str]:
     """How a view is brought up to date, and why so."""
     if not table.is_derived:
         return []
+    if table.may_follow:
+        last = f" The last one was {learnt.why}." if learnt.why else ""
+        return [
+            "Each update computes all of it or follows what has changed of its sources, whichever takes less time "
+            f"(neither by append nor by partitions: {table.maintenance_reason}).{last}"
+        ]
     ways = {
         Maintenance.APPEND: "Updates of it add rows",
         Maintenance.PARTITIONS: "Updates of it compute the buckets that are open",

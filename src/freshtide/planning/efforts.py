@@ -103,7 +103,7 @@ def _last_rebuild(updates: Sequence[UpdateRow], taken_in: Mapping[int, int], alp
 def _of_view(table: Table, above: Effort | None, catalog: Catalog, model: WarehouseModel) -> Effort:
     """By when it was last computed as a whole, by its learnt slope, or like what it is computed from."""
     known = model.tables[table.name]
-    if table.maintain is Maintenance.FULL:
+    if table.maintain is Maintenance.FULL and not table.may_follow:
         # Each of its updates computes all of it: that is what its cost is.
         return Effort(table=table.name, seconds=0.0, known_by="learnt")
     whole = _last_whole(catalog.updates.recent(table.name, _LOOKED_AT))

@@ -122,10 +122,11 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
     for table in tables.values():
         asked = declarations.tables[table.name.lower()].properties.maintain
         if table.maintain is Maintenance.FULL and asked is None:
+            so = "or from changes, whichever takes less time" if table.may_follow else "at each update"
             yield Problem(
-                message=f"'{table.name}' is computed in full at each update: {table.maintenance_reason}.",
+                message=f"'{table.name}' is computed in full {so}: {table.maintenance_reason}.",
                 origin=table.origin,
-                way_out="Say so with maintain = 'full' if that is meant, or try maintain = 'incremental'.",
+                way_out="Fix it with maintain = 'full' or maintain = 'incremental'.",
             )
     yield from short_targets(tables, declarations.feeds)
     yield from slow_joins(tables)

@@ -58,6 +58,10 @@ class Computer(Protocol):
         """Whether a derived table has what an update to a cut would give it."""
         ...
 
+    def against_changes(self, name: str, *, pool: str) -> str | None:
+        """The operator of a view's query that there is no rule for; None: updates of it can follow changes."""
+        ...
+
     def finish(self, name: str) -> bool:
         """Commit what the flow of a table had decided to commit and could not; whether there was anything."""
         ...

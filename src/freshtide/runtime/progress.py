@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from freshtide.core.choosing import Learnt
 from freshtide.core.commands import StartUpdate
 from freshtide.runtime.rebuilds import RebuildPart
 from freshtide.runtime.viewrebuilds import ViewPart
+from freshtide.runtime.ways import ChosenWay
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,5 +28,9 @@ class Progress:
     """Whether a rebuild may go in parts, one update each."""
     part: RebuildPart | ViewPart | None = None
     """The part of a rebuild that comes next; None: it is done at once, or there is none."""
+    way: ChosenWay | None = None
+    """Of a view that is computed in full or from changes: which, and why."""
+    learnt: Learnt | None = None
+    """What was learnt by it."""
     weight: float = 0.0
     """Of a view that is computed in parts: the bytes of its sources that the next step goes through."""

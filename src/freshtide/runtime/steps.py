@@ -23,6 +23,7 @@ from freshtide.runtime.memory import UpdateMemory
 from freshtide.runtime.pieces import aim_of
 from freshtide.runtime.progress import Progress
 from freshtide.runtime.viewsteps import ViewSteps
+from freshtide.runtime.ways import ViewWays
 from freshtide.storage import Store, UpdateRecord
 from freshtide.world import Clock
 
@@ -56,7 +57,8 @@ class Steps:
         self._clock = clock
         self._pieces = memory.pieces
         self._rebuilds = memory.rebuilds
-        self._views = ViewSteps(graph, store, pieces=memory.pieces, rebuilds=memory.rebuilds)
+        ways = ViewWays(computer, graph, store, catalog)
+        self._views = ViewSteps(graph, store, ways=ways, pieces=memory.pieces, rebuilds=memory.rebuilds)
 
     def begin(self, command: StartUpdate, *, in_parts: bool) -> Progress:
         aim = aim_of(command.within)
@@ -77,13 +79,15 @@ class Steps:
             case Kind.LATEST:
                 return self._merge_anew(table) if command.rebuild else self._take_in_or_merge(table, progress)
 
-    def measured(self, step: ComputedStep, seconds: float, progress: Progress) -> None:
-        """A step has taken so long."""
+    def measured(
+        self, step: ComputedStep, seconds: float, progress: Progress, landed: UpdateRecord | None = None
+    ) -> None:
+        """A step has taken so long; what has landed, if anything has."""
         match step:
             case Load():
                 self._pieces.measured(step.table.name, step.plan.arrivals, seconds, aim=progress.aim)
             case Refresh():
-                self._views.measured(step, seconds, progress)
+                self._views.measured(step, seconds, progress, landed)
             case TakeIn():
                 self._pieces.measured(step.table.name, step.files, seconds, aim=progress.aim)
 

@@ -8,6 +8,7 @@ defined anew or its sources were, stays as it is until the last part replaces al
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from freshtide.core.cuts import Cuts
@@ -16,19 +17,24 @@ from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros, seconds
 from freshtide.core.steps import Refresh
 from freshtide.core.tables import Table
+from freshtide.runtime.execution import pool_of
 from freshtide.runtime.pieces import PieceSizes
 from freshtide.runtime.progress import Progress
 from freshtide.runtime.rebuilds import Rebuilds
 from freshtide.runtime.spans import SourceWeights, cut_of
 from freshtide.runtime.viewrebuilds import ViewPart
-from freshtide.storage import Snapshot, Store, kept_upto
+from freshtide.runtime.ways import ViewWays
+from freshtide.storage import Snapshot, Store, UpdateRecord, kept_upto
 
 
 class ViewSteps:
     """Plans refreshes."""
 
-    def __init__(self, graph: TableGraph, store: Store, *, pieces: PieceSizes, rebuilds: Rebuilds) -> None:
+    def __init__(
+        self, graph: TableGraph, store: Store, *, ways: ViewWays, pieces: PieceSizes, rebuilds: Rebuilds
+    ) -> None:
         self._graph = graph
+        self._ways = ways
         self._cuts = Cuts(graph)
         self._definitions = fingerprints(graph)
         self._store = store
@@ -38,6 +44,10 @@ class ViewSteps:
     def next(self, table: Table, progress: Progress) -> Refresh:
         command = progress.command
         whole = Refresh(table=table, upto=command.upto, rebuild=command.rebuild)
+        if table.may_follow and not command.rebuild:
+            pool, definition = pool_of(command.track), self._definitions[table.name]
+            progress.way = self._ways.chosen(table, definition=definition, pool=pool)
+            return replace(whole, way=progress.way.choice.way)
         if not progress.in_parts or not self._cuts.goes_by_spans(table.name):
             return whole
         current = self._store.table(table.name, time_column=table.time_column).snapshot
@@ -45,8 +55,10 @@ class ViewSteps:
             return self._first(whole, progress)
         return whole if self._counts(table, current) and not command.rebuild else self._anew(whole, progress)
 
-    def measured(self, step: Refresh, taken: float, progress: Progress) -> None:
-        """A step has taken so many seconds."""
+    def measured(self, step: Refresh, taken: float, progress: Progress, landed: UpdateRecord | None) -> None:
+        """A step has taken so many seconds; what has landed, if anything has."""
+        if progress.way is not None and landed is not None:
+            progress.learnt = progress.way.learnt_by(landed, taken)
         self._pieces.measured_span(step.table.name, progress.weight, taken)
 
     def _counts(self, table: Table, current: Snapshot) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from freshtide.catalog import Catalog, TableRow, UpdateRow, UpdateStatus
 from freshtide.core.arrivals import Arrival, ArrivalState
+from freshtide.core.choosing import Learnt
 from freshtide.core.commands import StartUpdate
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.events import Event, UpdateFailed, UpdateFinished
@@ -62,6 +63,8 @@ class _Done:
     """Whether there was more to take in than one update takes."""
     is_unfinished: bool = False
     """Whether it was a part of a rebuild, and others are to follow."""
+    learnt: Learnt | None = None
+    """What is known of the ways to compute the view, where there are two."""
 
 
 class UpdateWorker:
@@ -253,9 +256,10 @@ class UpdateWorker:
                 for file, reason in error.reasons:
                     self._put_aside(file, reason)
                 continue
-            self._steps.measured(step, self._clock.steady() - begun, progress)
+            landed = None if outcome is None else outcome.record
+            self._steps.measured(step, self._clock.steady() - begun, progress, landed)
             if not isinstance(step, TakeIn):
-                return _Done(outcome=outcome, is_cut=progress.is_cut)
+                return _Done(outcome=outcome, is_cut=progress.is_cut, learnt=progress.learnt)
 
     def _landing(
         self, table: Table, command: StartUpdate, part: RebuildPart | ViewPart | None, prepared: Prepared
@@ -279,6 +283,7 @@ class UpdateWorker:
             if row.number >= done.outcome.record.number:
                 return row  # It was written down before, and the answer was lost.
             row = after_update(row, done.outcome.record, done.outcome.version, took=took)
+            row = row if done.learnt is None else replace(row, learnt=done.learnt)
         rows, files = (done.outcome.rows, done.outcome.landed_files) if done.outcome else (0, ())
         self._catalog.book_update(row, update, files=files, rows=rows, at=started + took)
         return row

@@ -29,7 +29,7 @@ from freshtide.core.tables import Kind, Maintenance, SqlQuery, Table
 from freshtide.spark.computedtimes import check_computed_time
 from freshtide.spark.failures import plain_words
 from freshtide.spark.flows.loads import LoadingFlows
-from freshtide.spark.incremental import NotIncrementalError, compiled
+from freshtide.spark.incremental import NotIncrementalError, against, known_query
 from freshtide.spark.permissions import NotPermittedError
 from freshtide.spark.queries import resolve
 from freshtide.spark.reading import schema_of
@@ -109,7 +109,7 @@ class _Resolution:
             for made in self.graph.made_by(flow.graph.name):
                 self.known[made.name] = written[made.name.lower()]
         if table.maintain is Maintenance.INCREMENTAL:
-            compiled(self.session, table.query, inputs)
+            known_query(self.session, table.query, inputs)
         return True
 
     def _resolve_made(self, table: Table, flow: str) -> bool:
@@ -172,12 +172,7 @@ def against_changes(session: SparkSession, graph: TableGraph, schemas: TableSche
             continue
         if any(schemas.types(source) is None for source in table.sources):
             continue
-        try:
-            compiled(session, table.query, {source: schemas.of(source) for source in table.sources})
-        except NotIncrementalError as error:
-            found[table.name] = error.operator
-        else:
-            found[table.name] = None
+        found[table.name] = against(session, table, schemas)
     return found
 
 
@@ -188,7 +183,7 @@ def as_of_joins(session: SparkSession, graph: TableGraph, schemas: TableSchemas)
         is_known = all(schemas.types(source) is not None for source in table.sources)
         if table.kind is Kind.VIEW and table.maintain in (Maintenance.FULL, Maintenance.INCREMENTAL) and is_known:
             with suppress(NotIncrementalError):
-                joins = compiled(session, table.query, {source: schemas.of(source) for source in table.sources})
+                joins = known_query(session, table.query, {source: schemas.of(source) for source in table.sources})
                 if joins.as_of_joins:
                     found[table.name] = joins.as_of_joins
     return found

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from freshtide.core.arrivals import Arrival
+from freshtide.core.choosing import Way
 from freshtide.core.cuts import Cuts
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.feeds import Column, Feed
@@ -22,7 +23,7 @@ from freshtide.spark.discovery import discovered_columns
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
 from freshtide.spark.health import SparkHealth
-from freshtide.spark.incremental import CompiledQueries
+from freshtide.spark.incremental import against, compiled_query
 from freshtide.spark.ingest import WatchFiles
 from freshtide.spark.latest.listeners import Listeners
 from freshtide.spark.latest.serving import LatestStreams, QueueMaker
@@ -97,7 +98,6 @@ class SparkComputer:
         self._flows = flows
         self._large_update = large_update
         self._clock = clock
-        self._compiled = CompiledQueries()
 
     def columns(self, table: str) -> pa.Schema | None:
         """What an update of a table would write; None where nobody knows yet."""
@@ -112,7 +112,7 @@ class SparkComputer:
                     with self._loader(step, pool, scans).prepared(step, definition=self._definition(step)) as update:
                         yield update
                 case Refresh():
-                    maintainer = self._refresher(step.table, self.states(pool, scans=scans))
+                    maintainer = self._refresher(step, self.states(pool, scans=scans))
                     with maintainer.prepared(step, definition=self._definition(step)) as update:
                         yield update
                 case TakeIn():
@@ -186,13 +186,24 @@ class SparkComputer:
             flow=self._flows.of(table),
         )
 
+    def against_changes(self, name: str, *, pool: str) -> str | None:
+        """The operator of a view's query that there is no rule for; None: updates of it can follow changes."""
+        with self._in_words():
+            try:
+                return against(self._session(pool), self._graph[name], self._schemas)
+            except SPARK_ERRORS:
+                if self.health.gone() is not None:
+                    raise
+                return "what Spark cannot plan by itself"
+
     def _refresher(
-        self, table: Table, states: TableStates
+        self, step: Refresh, states: TableStates
     ) -> ViewMaintainer | IncrementalViewMaintainer | LatestViewMaintainer:
+        table = step.table
         if table.is_latest:
             return LatestViewMaintainer(table, self._latest, states, clock=self._clock, listeners=self._listeners)
         whole = self._maintainer(table, states)
-        if table.maintain is not Maintenance.INCREMENTAL:
+        if table.maintain is not Maintenance.INCREMENTAL and step.way in (None, Way.FULL):
             return whole
         return IncrementalViewMaintainer(
             whole,
@@ -201,7 +212,7 @@ class SparkComputer:
             states,
             graph=self._graph,
             store=self._store,
-            compiled=lambda: self._compiled.of(states.session, table, self._schemas),
+            compiled=lambda: compiled_query(states.session, table, self._schemas),
             large_update=self._large_update,
             clock=self._clock,
         )

@@ -15,6 +15,10 @@ from tests.spark.incremental.content import TABLES
 from tests.spark.incremental.queries import OPERATORS, Query, query
 from tests.spark.incremental.trial import Outcome, try_out
 
+_STEPS, _STEPS_OF_SWITCHES = 2, 4
+_SWITCHING = 4
+"""One of so many cases is computed in full now and then."""
+
 
 @dataclass(slots=True)
 class Tally:
@@ -76,4 +80,6 @@ def run(spark: SparkSession, seeds: range, tally: Tally) -> Iterator[tuple[int, 
 def run_one(spark: SparkSession, seed: int) -> tuple[Query, Outcome]:
     case = query(seed, TABLES)
     with TemporaryDirectory() as folder:
-        return case, try_out(spark, case.text, seed=seed, folder=Path(folder))
+        switches = seed % _SWITCHING == 0
+        steps = _STEPS_OF_SWITCHES if switches else _STEPS
+        return case, try_out(spark, case.text, seed=seed, folder=Path(folder), steps=steps, switches=switches)

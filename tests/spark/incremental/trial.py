@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -30,6 +30,8 @@ from tests.spark.incremental.content import TABLES, Row, arrow_rows, arrow_schem
 Content = Mapping[str, list[Row]]
 Model = Callable[[Content], Iterable[Row]]
 """The rows of a view, computed another way."""
+_IN_FULL = 0.3
+"""Of the steps of a view that switches."""
 _NAMED = re.compile(rf"\b({'|'.join(TABLES)}) AS ")
 
 
@@ -55,29 +57,47 @@ def query_of(text: str) -> SqlQuery:
     return SqlQuery(text=text, references=tuple(references))
 
 
-def try_out(spark: SparkSession, text: str, *, seed: int, folder: Path, steps: int = 2) -> Outcome:
-    """Bring a view of random tables forward step by step; DiffersError where it is not what the query says."""
+def try_out(
+    spark: SparkSession, text: str, *, seed: int, folder: Path, steps: int = 2, switches: bool = False
+) -> Outcome:
+    """Bring a view of random tables forward step by step; DiffersError where it is not what the query says.
+
+    With `switches` some steps, at random, are computed in full: what was kept before them does not count any more.
+    """
     rng = Random(seed)
     content: Content = {name: [row(rng, name) for _ in range(rng.choice((0, 3, 8)))] for name in TABLES}
     contents = [content]
     for _ in range(steps):
         contents.append({name: moved(rng, name, rows) for name, rows in contents[-1].items()})
-    return follow(spark, text, contents, folder=folder)
+    in_full = {number for number in range(2, steps + 2) if rng.random() < _IN_FULL} if switches else set()
+    return follow(spark, text, contents, folder=folder, in_full=in_full)
 
 
 def follow(
-    spark: SparkSession, text: str, contents: Sequence[Content], *, folder: Path, model: Model | None = None
+    spark: SparkSession,
+    text: str,
+    contents: Sequence[Content],
+    *,
+    folder: Path,
+    model: Model | None = None,
+    in_full: Collection[int] = (),
 ) -> Outcome:
-    """The same with these tables, one state after another; what a model makes of them is what Spark makes of them."""
+    """The same with these tables, one state after another, those of some numbers in full.
+
+    What a model makes of them is what Spark makes of them.
+    """
     schemas = {name: Plans(spark).schema_of(arrow_schema(name)) for name in TABLES}
     view = _View(spark, compiled(spark, query_of(text), schemas), folder)
     before: _Frames | None = None
     for number, content in enumerate(contents, start=1):
         after = _Frames(spark, content)
-        view.bring_forward(before or after, after, number)
         expected = _bag(collected(after.result(text)))
         if model is not None and Counter(model(content)) != expected:
             raise DiffersError(f"{text}\nAt step {number} Spark makes {dict(expected)} of it.")
+        if number in in_full:
+            view.replace(expected)
+        else:
+            view.bring_forward(before or after, after, number)
         if view.rows != expected:
             missing, extra = dict(expected - view.rows), dict(view.rows - expected)
             raise DiffersError(f"{text}\nAfter step {number} the view lacks {missing} and has {extra} too many.")
@@ -158,6 +178,10 @@ class _View:
         self._compiled = made
         self._tables = [StoredTable(folder / f"state{at}", time_column=None) for at in range(len(made.stateful))]
         self._kept: list[Snapshot] | None = None
+
+    def replace(self, rows: Counter[Hashable]) -> None:
+        """All of it is computed by the query itself."""
+        self.rows, self._kept = rows, None
 
     def bring_forward(self, before: _Frames, after: _Frames, number: int) -> None:
         try:

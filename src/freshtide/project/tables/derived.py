@@ -59,6 +59,10 @@ def derived_table(resolved: ResolvedTable, built: Mapping[str, BuiltTable]) -> B
         reference_sources=references,
         comment=properties.comment,
         maintenance_reason=plan.reason,
+        # Of a Python function nobody can tell whether it looks at rows when it is called.
+        may_follow=plan.maintain is Maintenance.FULL
+        and properties.maintain is None
+        and isinstance(declared.query, ParsedQuery),
         origin=declared.origin,
     )
     return BuiltTable(table=table, columns=shape.columns)

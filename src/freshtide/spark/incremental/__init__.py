@@ -5,7 +5,7 @@ maintained so, and what is committed, does not.
 """
 
 from freshtide.spark.incremental.arrowrows import FEW_BYTES, having, left_over
-from freshtide.spark.incremental.compiling import Compiled, CompiledQueries, compiled
+from freshtide.spark.incremental.compiling import Compiled, against, compiled, compiled_query, known_query
 from freshtide.spark.incremental.operators import NeedsAllError, NotIncrementalError, When
 from freshtide.spark.incremental.plans import SIGN, Plans
 from freshtide.spark.incremental.running import Run, Settled, Sources
@@ -16,7 +16,6 @@ __all__ = [
     "FEW_BYTES",
     "SIGN",
     "Compiled",
-    "CompiledQueries",
     "KeptStates",
     "NeedsAllError",
     "NotIncrementalError",
@@ -27,7 +26,10 @@ __all__ = [
     "StateChange",
     "ViewSources",
     "When",
+    "against",
     "compiled",
+    "compiled_query",
     "having",
+    "known_query",
     "left_over",
 ]

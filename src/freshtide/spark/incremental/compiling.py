@@ -7,14 +7,17 @@ the sources hold: nothing is known of them but their columns.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Lock
 
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from freshtide.core.definitions import words_of
 from freshtide.core.tables import Query, Table
 from freshtide.spark.incremental.aggregates import Aggregate
 from freshtide.spark.incremental.joins import Join
@@ -84,18 +87,38 @@ def compiled(session: SparkSession, query: Query, schemas: Mapping[str, StructTy
     )
 
 
-class CompiledQueries:
-    """The queries of a project, each looked at once for as long as Spark lives."""
+def compiled_query(session: SparkSession, table: Table, schemas: TableSchemas) -> Compiled:
+    """The operators of a view's query, which is looked at once for as long as it and Spark live."""
+    columns = {source: schemas.of(source) for source in table.sources}
+    return known_query(session, table.query, columns)
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Compiled] = {}
 
-    def of(self, session: SparkSession, table: Table, schemas: TableSchemas) -> Compiled:
-        known = str(session.sparkContext.applicationId), table.name
-        if known not in self._known:
-            columns = {source: schemas.of(source) for source in table.sources}
-            self._known[known] = compiled(session, table.query, columns)
-        return self._known[known]
+def known_query(session: SparkSession, query: Query, schemas: Mapping[str, StructType]) -> Compiled:
+    """The same for a query over these columns."""
+    told = [words_of(query), {name: schema.json() for name, schema in schemas.items()}]
+    known = str(session.sparkContext.applicationId), json.dumps(told, sort_keys=True)
+    found = _KNOWN.get(known) or compiled(session, query, schemas)
+    with _KEEPING:
+        # Last in, and last to go.
+        _KNOWN.pop(known, None)
+        _KNOWN[known] = found
+        if len(_KNOWN) > _MOST_KNOWN:
+            del _KNOWN[next(iter(_KNOWN))]
+    return found
+
+
+def against(session: SparkSession, table: Table, schemas: TableSchemas) -> str | None:
+    """The operator of a view's query that there is no rule for."""
+    try:
+        compiled_query(session, table, schemas)
+    except NotIncrementalError as error:
+        return error.operator
+    return None
+
+
+_MOST_KNOWN = 512
+_KNOWN: dict[tuple[str, str], Compiled] = {}
+_KEEPING = Lock()
 
 
 class _Compiler:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from freshtide.spark.incremental import FEW_BYTES, having, left_over
 from freshtide.spark.writing import Written
-from freshtide.storage import DataFile, Snapshot, aligned, stored_rows
+from freshtide.storage import DataFile, Snapshot, StoredTable, aligned, stored_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +30,27 @@ class Rest:
     touched: tuple[DataFile, ...]
 
 
+_NOTHING_GOES = Rest(left=pa.table({}), touched=())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """What makes the rows of a view other ones."""
 
     added: pa.Table
     gone: pa.Table
+
+
+def exchanged(current: Snapshot, rows: pa.Table, stored: StoredTable, *, number: int) -> Exchange:
+    """Make these the rows of a view: where most of them are there already, the rest alone is written."""
+    found = difference(current, rows)
+    rest = None if found is None else without(current, found.gone) if found.gone.num_rows else _NOTHING_GOES
+    if found is None or rest is None:
+        files = stored.write(rows, number=number, partition_by=current.partition_by)
+        return Exchange(written=Written(files=tuple(files), schema=rows.schema), replace_all=True)
+    parts = [part for part in (rest.left, found.added) if part.num_rows]
+    files = stored.write(pa.concat_tables(parts), number=number) if parts else []
+    return Exchange(written=Written(files=tuple(files), schema=current.schema), remove=rest.touched)
 
 
 def without(current: Snapshot, gone: pa.Table) -> Rest | None:

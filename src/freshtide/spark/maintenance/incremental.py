@@ -20,6 +20,7 @@ from freshtide.core.sides import state_beside
 from freshtide.core.steps import Refresh
 from freshtide.core.tables import Table
 from freshtide.spark.asof import TableStates
+from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.incremental import (
     SIGN,
     Compiled,
@@ -34,7 +35,7 @@ from freshtide.spark.incremental import (
     When,
 )
 from freshtide.spark.jvm import collected
-from freshtide.spark.maintenance.exchanges import Exchange, Rest, without
+from freshtide.spark.maintenance.exchanges import Exchange, Rest, exchanged, without
 from freshtide.spark.maintenance.views import ViewMaintainer
 from freshtide.spark.reading import files_named, read_files, with_file
 from freshtide.spark.schemas import quoted
@@ -93,6 +94,9 @@ class IncrementalViewMaintainer:
                 update = self._from_changes(current, micros(step.upto), definition)
             except (NeedsAllError, NotIncrementalError) as reason:
                 _logger.info("'%s' is computed as a whole: %s", self._table.name, reason.message)
+            except SPARK_ERRORS as error:
+                # Plans over changes are larger than that of the query. What is wrong with rows is told by the whole.
+                _logger.warning("'%s' is computed as a whole: %s", self._table.name, plain_words(error), exc_info=True)
         if update is not None:
             yield update
             return
@@ -115,7 +119,8 @@ class IncrementalViewMaintainer:
         states = KeptStates(plans, tables, snapshots=known, number=number, large=large)
         run = Run(plans, sources, states)
         if known is None:
-            exchange = self._made_anew(compiled.root.state(run, When.AFTER), compiled.names, number, large=large)
+            everything = compiled.root.state(run, When.AFTER).toDF(*compiled.names)
+            exchange = self._made_anew(everything, current, number, large=large)
         else:
             exchange = self._exchanged(run, run.settled(compiled.root), compiled.names, current, number)
         for operator in compiled.stateful:
@@ -152,11 +157,13 @@ class IncrementalViewMaintainer:
             revised_since(name, record.sources.get(name, 0)) is not None for name in self._table.sources
         )
 
-    def _made_anew(self, frame: DataFrame, names: tuple[str, ...], number: int, *, large: bool) -> Exchange:
-        written = write_result(
-            frame.toDF(*names), self._stored, number=number, partition_by=self._table.partition_by, large=large
+    def _made_anew(self, frame: DataFrame, current: Snapshot, number: int, *, large: bool) -> Exchange:
+        if not large:
+            return exchanged(current, collected(frame), self._stored, number=number)
+        by = self._table.partition_by
+        return Exchange(
+            written=write_result(frame, self._stored, number=number, partition_by=by, large=True), replace_all=True
         )
-        return Exchange(written=written, replace_all=True)
 
     def _exchanged(
         self, run: Run, changed: Settled | None, names: tuple[str, ...], current: Snapshot, number: int

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-import pyarrow as pa
-
 from freshtide.core.cuts import Cuts
 from freshtide.core.instants import micros
 from freshtide.core.maintenance import MODES
@@ -15,9 +13,9 @@ from freshtide.core.tables import Maintenance, Table
 from freshtide.spark.asof import TableStates
 from freshtide.spark.jvm import collected
 from freshtide.spark.maintenance import append, full, partitions
-from freshtide.spark.maintenance.exchanges import Exchange, Rest, difference, without
+from freshtide.spark.maintenance.exchanges import Exchange, exchanged
 from freshtide.spark.maintenance.increments import Increment, NewRows, Spanned, View
-from freshtide.spark.writing import Written, write_result
+from freshtide.spark.writing import write_result
 from freshtide.storage import (
     BEGINNING,
     Change,
@@ -41,9 +39,6 @@ SPANNED: Mapping[Maintenance, Spanned] = {
     Maintenance.APPEND: append.spanned,
     Maintenance.PARTITIONS: partitions.spanned,
 }
-
-
-_NOTHING_GOES = Rest(left=pa.table({}), touched=())
 
 
 class ViewMaintainer:
@@ -123,15 +118,7 @@ class ViewMaintainer:
         """
         if not new.replace_all or current is None or kept is None or self._is_large:
             return None
-        rows = collected(new.frame)
-        found = difference(current, rows)
-        rest = None if found is None else without(current, found.gone) if found.gone.num_rows else _NOTHING_GOES
-        if found is None or rest is None:
-            files = self._stored.write(rows, number=number, partition_by=self._table.partition_by)
-            return Exchange(written=Written(files=tuple(files), schema=rows.schema), replace_all=True)
-        parts = [part for part in (rest.left, found.added) if part.num_rows]
-        files = self._stored.write(pa.concat_tables(parts), number=number) if parts else []
-        return Exchange(written=Written(files=tuple(files), schema=current.schema), remove=rest.touched)
+        return exchanged(current, collected(new.frame), self._stored, number=number)
 
     def reads_from(self, *, definition: str, rebuild: bool) -> int | None:
         """From which time stamp on a refresh reads the sources, at most; None: from the beginning."""
