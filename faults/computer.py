@@ -74,6 +74,7 @@ class SimulatedComputer:
         self._refreshing = Refreshing(store, graph, definitions, clock=clock, work=self._work)
         self._flows = Places(project()).flows
         self.streams = _no_streams(store, clock)
+        self.former: dict[str, str] = {}
 
     @contextmanager
     def prepared(self, step: ComputedStep, *, pool: str, scans: SharedScans | None = None) -> Iterator[Prepared | None]:

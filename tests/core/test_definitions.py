@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from freshtide.core.definitions import fingerprints
+from freshtide.core.definitions import Former, fingerprints, known_by
 from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
 from freshtide.core.graph import TableGraph
@@ -142,3 +142,36 @@ def test_what_supersedes_what_is_part_of_a_definition_and_who_is_served_first_is
     ]
     assert len({told(updates) for updates in different}) == len(different)
     assert len({told(replace(by_host, order=order)) for order in KeyOrder}) == 1
+
+
+REPHRASED = replace(BUSY, query=sql(QUERY.replace("cpu > 90", "90 < cpu")))
+
+
+def standing(*tables: Table, former: Iterable[Table] = (CPU, BUSY, TOP), same: bool = True) -> set[str]:
+    """Which tables keep their rows, known by the definition of before, given whether Spark plans queries alike."""
+    was = TableGraph(former)
+    old = {name: Former(definition=mark, query=was[name].query) for name, mark in fingerprints(was).items()}
+    found = known_by(TableGraph(tables), old, lambda _table, _query: same)
+    assert all(definition == old[name].definition for name, definition in found.items())
+    return set(found)
+
+
+def test_a_view_in_other_words_is_known_by_its_former_definition_and_so_are_those_above() -> None:
+    assert standing(CPU, REPHRASED, TOP) == {"busy", "top"}
+
+
+def test_a_query_that_gives_something_else_takes_those_above_along() -> None:
+    assert standing(CPU, REPHRASED, TOP, same=False) == set()
+
+
+def test_what_is_as_it_was_needs_no_other_name() -> None:
+    assert standing(CPU, BUSY, TOP, same=False) == set()
+
+
+@pytest.mark.parametrize("change", [{"emit": Emit.CLOSED}, {"partition_by": ("cpu",)}, {"time_column": "other"}])
+def test_other_words_are_no_excuse_for_other_properties(change: dict[str, Any]) -> None:
+    assert standing(CPU, replace(REPHRASED, **change), TOP) == set()
+
+
+def test_a_table_that_nobody_knows_the_words_of_is_computed_anew() -> None:
+    assert standing(CPU, REPHRASED, TOP, former=(CPU,)) == set()

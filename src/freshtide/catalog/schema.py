@@ -113,6 +113,7 @@ tables = Table(
     Column("timed", BigInteger),
     Column("since", Float(53)),
     Column("learnt", JSON),
+    Column("query", JSON),
 )
 
 update_groups = Table(

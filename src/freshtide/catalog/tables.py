@@ -12,7 +12,9 @@ from freshtide.catalog.database import Database
 from freshtide.catalog.schema import tables
 from freshtide.core.choosing import Learnt
 from freshtide.core.costs import CostModel
+from freshtide.core.definitions import Former
 from freshtide.core.secrets import redacted
+from freshtide.core.tables import SourceReference, SqlQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,15 @@ class TableRow:
     """When it became part of the warehouse, if it was away or new then; None where nobody knows."""
     learnt: Learnt = field(default_factory=Learnt)
     """Of a view: what updates of it have taken in full and from changes."""
+    query: SqlQuery | None = None
+    """Of a view in SQL: what its definition was made of."""
+
+    @property
+    def former(self) -> Former | None:
+        """How it was defined at its last update, where that is known."""
+        if self.definition is None or self.query is None:
+            return None
+        return Former(definition=self.definition, query=self.query)
 
     @property
     def mean_seconds(self) -> float | None:
@@ -82,7 +93,7 @@ class TableStates:
 
     def advance(self, row: TableRow, *, within: Connection | None = None) -> None:
         """Write what an update has changed; status and costs are other threads' to write."""
-        values = {name: getattr(row, name) for name in _ADVANCED} | {"learnt": row.learnt.as_json()}
+        values = {name: getattr(row, name) for name in _ADVANCED} | _in_json(row)
         with self._database.writing(within) as connection:
             connection.execute(_CHANGE, {**values, "table": row.name})
 
@@ -113,11 +124,18 @@ class TableStates:
 
 def _values(row: TableRow) -> dict[str, Any]:
     own = {name: getattr(row, name) for name in TableRow.__slots__}
-    return own | {"cost": asdict(row.cost), "learnt": row.learnt.as_json()}
+    return own | {"cost": asdict(row.cost)} | _in_json(row)
 
 
 def _row(values: dict[str, Any]) -> TableRow:
     # Earlier versions did not count these apart.
     timed = values["updates"] if values["timed"] is None else values["timed"]
     read = {"cost": CostModel(**(values["cost"] or {})), "counts": values["counts"] or {}, "timed": timed}
-    return TableRow(**{**values, **read, "learnt": Learnt.from_json(values["learnt"])})
+    told = values["query"]
+    if told is not None:
+        told = SqlQuery(**{**told, "references": tuple(SourceReference(**one) for one in told["references"])})
+    return TableRow(**{**values, **read, "learnt": Learnt.from_json(values["learnt"]), "query": told})
+
+
+def _in_json(row: TableRow) -> dict[str, Any]:
+    return {"learnt": row.learnt.as_json(), "query": None if row.query is None else asdict(row.query)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from freshtide.core.latest import LatestSemantics
 from freshtide.core.tables import FunctionQuery, Query, Table
@@ -25,17 +26,51 @@ def fingerprints(tables: Mapping[str, Table]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name, table in tables.items():
-        text = words_of(table.query)
-        grain = None if table.grain is None else [table.grain.width, table.grain.unit]
-        parts: list[object] = [text, table.time_column, str(table.emit), grain, list(table.partition_by)]
-        if table.latest is not None:
-            parts += _superseding(table.latest)
-        if table.reference_sources:
-            # Read as they are, they are something else than what they are up to a time.
-            parts.append(sorted(table.reference_sources))
-        below = [found[source] for source in table.sources if tables[source].is_derived]
-        found[name] = hashlib.sha256(json.dumps([parts, below]).encode()).hexdigest()[:16]
+        found[name] = _fingerprint(table, [found[source] for source in table.sources if tables[source].is_derived])
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Former:
+    """How a view was defined when its rows were computed."""
+
+    definition: str
+    query: Query
+
+
+def known_by(
+    tables: Mapping[str, Table], former: Mapping[str, Former], is_same: Callable[[Table, Query], bool]
+) -> dict[str, str]:
+    """Of views that are only written differently, or whose sources are, the definition that their rows are known by.
+
+    `is_same` tells whether a table's query and another one give the same rows, whatever its sources hold.
+    """
+    found = fingerprints(tables)
+    standing: dict[str, str] = {}
+    for name, table in tables.items():
+        standing[name] = found[name]
+        was = former.get(name)
+        if not table.is_derived or was is None or was.definition == found[name]:
+            continue
+        below = [standing[source] for source in table.sources if tables[source].is_derived]
+        # All else is what it was: nothing but the words can make a difference.
+        if _fingerprint(replace(table, query=was.query), below) != was.definition:
+            continue
+        if words_of(table.query) == words_of(was.query) or is_same(table, was.query):
+            standing[name] = was.definition
+    return {name: definition for name, definition in standing.items() if definition != found[name]}
+
+
+def _fingerprint(table: Table, below: Sequence[str]) -> str:
+    """`below` are those of the derived tables that it reads."""
+    grain = None if table.grain is None else [table.grain.width, table.grain.unit]
+    parts: list[object] = [words_of(table.query), table.time_column, str(table.emit), grain, list(table.partition_by)]
+    if table.latest is not None:
+        parts += _superseding(table.latest)
+    if table.reference_sources:
+        # Read as they are, they are something else than what they are up to a time.
+        parts.append(sorted(table.reference_sources))
+    return hashlib.sha256(json.dumps([parts, list(below)]).encode()).hexdigest()[:16]
 
 
 def words_of(query: Query) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from freshtide.catalog import Catalog, RunLease
-from freshtide.core.definitions import fingerprints
+from freshtide.core.definitions import fingerprints, known_by
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column
 from freshtide.feeds import landing_folders
@@ -37,6 +37,7 @@ from freshtide.spark import (
     SparkTracks,
     TableSchemas,
     TableStates,
+    is_only_rephrased,
     require_shared,
     resolve_columns,
     start_session,
@@ -201,13 +202,15 @@ class Workbench:
 
     def _computer(self, project: Project, *, beside: SparkComputer | None = None) -> SparkComputer:
         flows = loading_flows(project, self.store)
+        schemas = self._resolve(project, flows)
         return SparkComputer(
             self.tracks,
             feeds=project.feeds,
             graph=project.graph,
             store=self.store,
-            schemas=self._resolve(project, flows),
+            schemas=schemas,
             definitions=fingerprints(project.graph),
+            former=self._known_by(project, schemas),
             flows=flows,
             large_update=project.settings.large_update,
             update_memory=project.settings.update_memory,
@@ -218,6 +221,13 @@ class Workbench:
             watch=partial(watched, self.disk),
             beside=beside,
         )
+
+    def _known_by(self, project: Project, schemas: TableSchemas) -> dict[str, str]:
+        """What is stored of views that say the same in other words."""
+        rows = self.catalog.tables.all().values()
+        former = {row.name: row.former for row in rows if row.former is not None}
+        session = self.tracks.session("analysis")
+        return known_by(project.graph, former, lambda table, query: is_only_rephrased(session, table, query, schemas))
 
     def _resolve(self, project: Project, flows: LoadingFlows) -> TableSchemas:
         extra: dict[str, tuple[Column, ...]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -40,6 +40,11 @@ class Computer(Protocol):
     @property
     def streams(self) -> LatestStreams:
         """What waits for latest tables."""
+        ...
+
+    @property
+    def former(self) -> Mapping[str, str]:
+        """Definitions that rows of views are known by which are only written differently now."""
         ...
 
     def prepared(

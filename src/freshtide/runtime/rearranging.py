@@ -96,7 +96,8 @@ class Rearranging:
         outgrown = self._outgrown(arrangement)
         for name in outgrown:
             require_files(self._disk, project.graph[name], self._catalog.arrivals.loaded(name))
-        prepared = Prepared(changes=changes.loading_anew(outgrown), arrangement=arrangement)
+        changes = changes.rephrased(arrangement.computer.former).loading_anew(outgrown)
+        prepared = Prepared(changes=changes, arrangement=arrangement)
         self._last = current, prepared
         return prepared
 

@@ -58,7 +58,9 @@ class Steps:
         self._pieces = memory.pieces
         self._rebuilds = memory.rebuilds
         ways = ViewWays(computer, graph, store, catalog)
-        self._views = ViewSteps(graph, store, ways=ways, pieces=memory.pieces, rebuilds=memory.rebuilds)
+        self._views = ViewSteps(
+            graph, store, former=computer.former, ways=ways, pieces=memory.pieces, rebuilds=memory.rebuilds
+        )
 
     def begin(self, command: StartUpdate, *, in_parts: bool) -> Progress:
         aim = aim_of(command.within)

@@ -31,8 +31,17 @@ class ViewSteps:
     """Plans refreshes."""
 
     def __init__(
-        self, graph: TableGraph, store: Store, *, ways: ViewWays, pieces: PieceSizes, rebuilds: Rebuilds
+        self,
+        graph: TableGraph,
+        store: Store,
+        *,
+        former: Mapping[str, str],
+        ways: ViewWays,
+        pieces: PieceSizes,
+        rebuilds: Rebuilds,
     ) -> None:
+        """`former` are definitions that rows of views are known by which are only written differently now."""
+        self._former = former
         self._graph = graph
         self._ways = ways
         self._cuts = Cuts(graph)
@@ -64,8 +73,11 @@ class ViewSteps:
     def _counts(self, table: Table, current: Snapshot) -> bool:
         """Whether anything that the view holds is what its query gives over its sources as they are."""
         definition, revised_since = self._definitions[table.name], self._revised_since
-        kept = kept_upto(current, definition=definition, sources=table.sources, revised_since=revised_since)
-        return kept is not None
+        former, sources = self._former.get(table.name), table.sources
+        return (
+            kept_upto(current, definition=definition, former=former, sources=sources, revised_since=revised_since)
+            is not None
+        )
 
     def _first(self, whole: Refresh, progress: Progress) -> Refresh:
         """A view that nobody has read yet: what follows is chopped by what the scheduler learns of its refreshes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from freshtide.catalog import Catalog
@@ -41,8 +42,12 @@ class ViewWays:
 
     def chosen(self, table: Table, *, definition: str, pool: str) -> ChosenWay:
         against = self._against.get(table.name)
-        learnt = replace(self._catalog.tables.get(table.name).learnt.of(definition), against=against)
-        record = self._counting(table, definition)
+        former = self._computer.former.get(table.name)
+        known = self._catalog.tables.get(table.name).learnt
+        # The same in other words takes as long.
+        known = known if known.definition == former else known.of(definition)
+        learnt = replace(known, definition=definition, against=against)
+        record = self._counting(table, {definition, former})
         rows = sum(snapshot.rows for snapshot in map(self._snapshot, table.sources) if snapshot is not None)
         standing = Standing(rows=rows, is_there=record is not None, follows=record is not None and _follows(record))
         choice = choose(learnt, standing)
@@ -55,12 +60,12 @@ class ViewWays:
         choice = choose(learnt, replace(standing, changed=changed))
         return ChosenWay(choice=choice, learnt=learnt, rows=rows, changed=changed)
 
-    def _counting(self, table: Table, definition: str) -> UpdateRecord | None:
+    def _counting(self, table: Table, definitions: Set[str | None]) -> UpdateRecord | None:
         """What the view says of its last update, if its query was this one."""
         snapshot = self._snapshot(table.name)
         if snapshot is None or snapshot.record is None or snapshot.freshness is None:
             return None
-        return snapshot.record if snapshot.record.definition == definition else None
+        return snapshot.record if snapshot.record.definition in definitions else None
 
     def _changed(self, source: str, record: UpdateRecord) -> int:
         """Rows in files that have come or gone since the view was computed; some of them may be as they were."""

@@ -17,7 +17,7 @@ from freshtide.core.events import Event, UpdateFailed, UpdateFinished
 from freshtide.core.feeds import Feed
 from freshtide.core.graph import TableGraph
 from freshtide.core.steps import Load, Refresh, TakeIn, Tidy
-from freshtide.core.tables import Kind, Table
+from freshtide.core.tables import Kind, SqlQuery, Table
 from freshtide.runs import leftover_announcements
 from freshtide.runtime.awaiting import AwaitedTables
 from freshtide.runtime.booking import GoneBackError, after_update, catch_up
@@ -284,6 +284,7 @@ class UpdateWorker:
                 return row  # It was written down before, and the answer was lost.
             row = after_update(row, done.outcome.record, done.outcome.version, took=took)
             row = row if done.learnt is None else replace(row, learnt=done.learnt)
+            row = replace(row, query=table.query if isinstance(table.query, SqlQuery) and not table.is_base else None)
         rows, files = (done.outcome.rows, done.outcome.landed_files) if done.outcome else (0, ())
         self._catalog.book_update(row, update, files=files, rows=rows, at=started + took)
         return row

@@ -25,11 +25,11 @@ from pyspark.sql.types import (
 from freshtide.core.errors import FreshtideError, Origin, Problem, ProjectError
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.graph import TableGraph
-from freshtide.core.tables import Kind, Maintenance, SqlQuery, Table
+from freshtide.core.tables import Kind, Maintenance, Query, SqlQuery, Table
 from freshtide.spark.computedtimes import check_computed_time
-from freshtide.spark.failures import plain_words
+from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
-from freshtide.spark.incremental import NotIncrementalError, against, known_query
+from freshtide.spark.incremental import NotIncrementalError, against, known_query, same_rows
 from freshtide.spark.permissions import NotPermittedError
 from freshtide.spark.queries import resolve
 from freshtide.spark.reading import schema_of
@@ -187,6 +187,15 @@ def as_of_joins(session: SparkSession, graph: TableGraph, schemas: TableSchemas)
                 if joins.as_of_joins:
                     found[table.name] = joins.as_of_joins
     return found
+
+
+def is_only_rephrased(session: SparkSession, table: Table, former: Query, schemas: TableSchemas) -> bool:
+    """Whether a view's query is a former one in other words; False where nobody can tell."""
+    try:
+        return same_rows(session, table.query, former, {source: schemas.of(source) for source in table.sources})
+    except (FreshtideError, KeyError, *SPARK_ERRORS):
+        # The former one may name what is not there any more.
+        return False
 
 
 def problem_of(table: Table, error: PySparkException) -> Problem:

@@ -53,6 +53,7 @@ class SparkComputer:
         store: Store,
         schemas: TableSchemas,
         definitions: Mapping[str, str],
+        former: Mapping[str, str],
         flows: LoadingFlows,
         large_update: int,
         update_memory: int,
@@ -63,7 +64,9 @@ class SparkComputer:
         watch: WatchFiles,
         beside: SparkComputer | None = None,
     ) -> None:
-        """`beside` is one for an earlier version of the same project, whose tables with an update key this one has too:
+        """`former` are definitions that rows of views are known by which are only written differently now.
+
+        `beside` is one for an earlier version of the same project, whose tables with an update key this one has too:
         what waits for them in memory, and what is known of their keys, is common to both.
         """
         self._watch = watch
@@ -95,6 +98,7 @@ class SparkComputer:
         self._store = store
         self._schemas = schemas
         self._definitions = definitions
+        self.former = former
         self._flows = flows
         self._large_update = large_update
         self._clock = clock
@@ -219,7 +223,15 @@ class SparkComputer:
 
     def _maintainer(self, table: Table, states: TableStates) -> ViewMaintainer:
         stored = self._store.table(table.name, time_column=table.time_column)
-        return ViewMaintainer(table, stored, states, self._cuts, large_update=self._large_update, clock=self._clock)
+        return ViewMaintainer(
+            table,
+            stored,
+            states,
+            self._cuts,
+            former=self.former.get(table.name),
+            large_update=self._large_update,
+            clock=self._clock,
+        )
 
     def _definition(self, step: Load | Refresh) -> str:
         return self._definitions[step.table.name]

@@ -12,15 +12,21 @@ RevisedSince = Callable[[str, int], int | None]
 
 
 def kept_upto(
-    current: Snapshot | None, *, definition: str, sources: Iterable[str], revised_since: RevisedSince
+    current: Snapshot | None,
+    *,
+    definition: str,
+    former: str | None = None,
+    sources: Iterable[str],
+    revised_since: RevisedSince,
 ) -> int | None:
     """The cut up to which a view as it is has what its query gives over its sources as they are; None: nothing counts.
 
-    That is its freshness, unless sources have changed behind its back.
+    That is its freshness, unless sources have changed behind its back. `former` is the definition of the same query in
+    other words.
     """
     if current is None or current.freshness is None:
         return None
-    if current.record is None or current.record.definition != definition:
+    if current.record is None or current.record.definition not in {definition, former}:
         return None
     seen = current.record.sources
     found = [revised_since(source, seen.get(source, 0)) for source in sources]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -38,6 +38,7 @@ class PropertyChange:
 
 
 _COLUMNS = (PropertyChange(name="columns"),)
+_REPHRASED = "it gives the same rows as before: none of them is computed anew"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,14 @@ class Changes:
             Change(subject=Subject.TABLE, name=name, what=What.CHANGED, properties=_COLUMNS, anew=True, note=note)
             for name, note in told.items()
             if name not in known
+        ]
+        return replace(self, items=tuple(items))
+
+    def rephrased(self, names: Collection[str]) -> Changes:
+        """The same, where views are told that say what they said in other words, or read such views."""
+        items = [
+            replace(change, note=_REPHRASED) if change.subject is Subject.TABLE and change.name in names else change
+            for change in self.items
         ]
         return replace(self, items=tuple(items))
 

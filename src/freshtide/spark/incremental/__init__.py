@@ -5,7 +5,7 @@ maintained so, and what is committed, does not.
 """
 
 from freshtide.spark.incremental.arrowrows import FEW_BYTES, having, left_over
-from freshtide.spark.incremental.compiling import Compiled, against, compiled, compiled_query, known_query
+from freshtide.spark.incremental.compiling import Compiled, against, compiled, compiled_query, known_query, same_rows
 from freshtide.spark.incremental.operators import NeedsAllError, NotIncrementalError, When
 from freshtide.spark.incremental.plans import SIGN, Plans
 from freshtide.spark.incremental.running import Run, Settled, Sources
@@ -32,4 +32,5 @@ __all__ = [
     "having",
     "known_query",
     "left_over",
+    "same_rows",
 ]

@@ -107,6 +107,17 @@ def known_query(session: SparkSession, query: Query, schemas: Mapping[str, Struc
     return found
 
 
+def same_rows(session: SparkSession, one: Query, other: Query, schemas: Mapping[str, StructType]) -> bool:
+    """Whether Spark makes the same plan of two queries: they give the same columns and rows, whatever sources hold."""
+    plans = Plans(session)
+    sources = {name: plans.opaque(schemas[name])[0] for name in {*source_names(one), *source_names(other)}}
+    frames = [evaluate(session, query, [sources[name] for name in source_names(query)]) for query in (one, other)]
+    if frames[0].schema.json() != frames[1].schema.json():
+        return False
+    first, second = map(plans.optimised, frames)
+    return bool(first.sameResult(second))
+
+
 def against(session: SparkSession, table: Table, schemas: TableSchemas) -> str | None:
     """The operator of a view's query that there is no rule for."""
     try:

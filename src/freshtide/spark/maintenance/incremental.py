@@ -7,7 +7,7 @@ kept any more. The refresh after that makes what its operators keep, and from th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -88,8 +88,9 @@ class IncrementalViewMaintainer:
     def prepared(self, step: Refresh, *, definition: str) -> Iterator[Prepared]:
         """Compute what brings the view to a cut."""
         current = self._stored.snapshot
-        update: Prepared | None = None
-        if not step.rebuild and current is not None and _counts(current, definition):
+        update = self._whole.renamed(step, definition=definition)
+        definitions = {definition, self._whole.former}
+        if update is None and not step.rebuild and current is not None and _counts(current, definitions):
             try:
                 update = self._from_changes(current, micros(step.upto), definition)
             except (NeedsAllError, NotIncrementalError) as reason:
@@ -111,7 +112,8 @@ class IncrementalViewMaintainer:
         contents = self._states.settle(self._table.name)
         record = current.record
         assert record is not None, "a view that counts says what it is made of"
-        kept = f"{definition} {compiled.fingerprint}"
+        # What the query was when the view was computed says the view's own commit, which names what is kept.
+        kept = compiled.fingerprint
         known = _known_states(record, tables, kept)
         before = None if known is None else record
         sources = ViewSources(self._states, self._graph, self._table.sources, record=before, cut=cut)
@@ -238,10 +240,10 @@ class IncrementalViewMaintainer:
         )
 
 
-def _counts(current: Snapshot, definition: str) -> bool:
+def _counts(current: Snapshot, definitions: Set[str | None]) -> bool:
     """Whether what a view holds is what its query gave over some state of its sources."""
     record = current.record
-    return record is not None and current.freshness is not None and record.definition == definition
+    return record is not None and current.freshness is not None and record.definition in definitions
 
 
 def _known_states(record: UpdateRecord, tables: list[StoredTable], kept: str) -> list[Snapshot] | None:

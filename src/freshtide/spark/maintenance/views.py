@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from freshtide.core.cuts import Cuts
 from freshtide.core.instants import micros
@@ -24,6 +25,7 @@ from freshtide.storage import (
     StoredTable,
     UpdateKind,
     UpdateRecord,
+    Writer,
     kept_upto,
     next_number,
 )
@@ -51,20 +53,27 @@ class ViewMaintainer:
         states: TableStates,
         cuts: Cuts,
         *,
+        former: str | None,
         large_update: int,
         clock: Callable[[], float],
     ) -> None:
+        """`former` is the definition that rows are known by which the query would give in other words, too."""
         self._view = View(table=table, states=states, cuts=cuts)
         self._table = table
         self._stored = stored
         self._states = states
         self._cuts = cuts
+        self.former = former
         self._large_update = large_update
         self._clock = clock
 
     @contextmanager
     def prepared(self, step: Refresh, *, definition: str) -> Iterator[Prepared]:
         """Compute what brings the view to a cut."""
+        renamed = self.renamed(step, definition=definition)
+        if renamed is not None:
+            yield renamed
+            return
         cut, at = micros(step.upto), self._clock()
         current, number = self._stored.snapshot, next_number(self._stored, at=at)
         # Before anybody asks what was revised: what lands in a source from here on is for the next update.
@@ -93,6 +102,28 @@ class ViewMaintainer:
             replace_all=exchange.replace_all,
         )
         yield Prepared(own=(self._stored, change))
+
+    def renamed(self, step: Refresh, *, definition: str) -> Prepared | None:
+        """Where the view holds all that an update would compute, and is only written differently: that it is.
+
+        None where anything is to be computed.
+        """
+        current = self._stored.snapshot
+        if step.rebuild or current is None or current.record is None or current.record.definition == definition:
+            return None
+        if not self.is_there(micros(step.upto), definition=definition) or self._consumed() != current.record.sources:
+            return None
+        at = self._clock()
+        record = replace(
+            current.record,
+            number=next_number(self._stored, at=at),
+            kind=UpdateKind.REFRESH,
+            definition=definition,
+            revised_from=None,
+            writer=Writer(),
+        )
+        change = Change(record=record, at=at, schema=current.schema, partition_by=self._table.partition_by)
+        return Prepared(own=(self._stored, change))
 
     def _written(self, new: NewRows, number: int, cut: int) -> Exchange:
         written = write_result(
@@ -137,7 +168,13 @@ class ViewMaintainer:
             self._states.settle(self._table.name)
             if not self._states.has_contents(self._table.name, current.record):
                 return None
-        return kept_upto(current, definition=definition, sources=self._table.sources, revised_since=revised_since)
+        return kept_upto(
+            current,
+            definition=definition,
+            former=self.former,
+            sources=self._table.sources,
+            revised_since=revised_since,
+        )
 
     def _consumed(self) -> dict[str, int]:
         """The update of each source that this one is computed from."""
