@@ -37,6 +37,25 @@ def test_a_new_project_is_valid_and_promises_nothing_impossible(tmp_path: Path, 
     assert targets["orders_per_hour"] == 7_200.0, "a target that can be kept, of files that come every hour"
 
 
+def test_validate_and_explain_say_how_views_are_computed_and_why(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    folder = tmp_path / "fresh"
+    assert freshtide("init", "fresh", at=tmp_path).returncode == 0
+    use_catalog(folder)
+    totals = "CREATE MATERIALIZED VIEW totals AS SELECT customer, count(*) AS n FROM orders GROUP BY customer;"
+    some = "CREATE MATERIALIZED VIEW some AS SELECT customer FROM orders LIMIT 1000;"
+    (folder / "tables" / "more.sql").write_text(f"{totals}\n{some}\n")
+    with leaving_spark_to_others():
+        answer("run", "--once", at=folder)
+        said = freshtide("validate", at=folder).stdout
+        told = {table["name"]: table for table in answer("validate", at=folder)["tables"]}
+    assert "'totals' is computed in full or from changes, whichever takes less time. The last update was" in said
+    assert "'some' is computed in full: LIMIT without ORDER BY has no rule. Without that it could be" in said
+    assert (told["totals"]["is_chosen"], told["orders_per_hour"]["is_chosen"]) == (True, False)
+    assert told["totals"]["chosen_last"].startswith("computed in full: ")
+    (story,) = [one for one in answer("explain", "totals", at=folder)["sentences"] if one.startswith("Each update")]
+    assert told["totals"]["chosen_last"] in story
+
+
 def test_status_shows_every_table_and_its_sources_first(shop: Path) -> None:
     tables = answer("status", at=shop)["tables"]
     names = [table["name"] for table in tables]

@@ -137,6 +137,6 @@ def test_a_view_without_a_key_is_computed_in_full_because_the_past_is_gone(quote
     (note,) = project.notes
     assert str(note) == (
         "tables/v.sql:1: 'v' is computed in full or from changes, whichever takes less time: its source 'quotes' keeps "
-        "only the newest row of each key, so its past is gone. Fix it with maintain = 'full' or maintain = "
-        "'incremental'."
+        "only the newest row of each key, so its past is gone. Say maintain = 'full' or maintain = "
+        "'incremental' if it is to be one of them."
     )

@@ -151,7 +151,7 @@ def _against_changes(learnt: Learnt, standing: Standing) -> str | None:
     if learnt.against is not None:
         return f"{learnt.against} has no rule"
     if not standing.is_there:
-        return "there was nothing yet of what its query gives"
+        return "nothing of what its query gives was there yet"
     if standing.changed is not None and standing.changed > _MOST * standing.rows:
         return f"{standing.changed:,} of {standing.rows:,} rows of its sources have changed"
     if learnt.rest and not standing.follows:

@@ -126,7 +126,7 @@ def _notes(declarations: Declarations, tables: Mapping[str, Table]) -> Iterator[
             yield Problem(
                 message=f"'{table.name}' is computed in full {so}: {table.maintenance_reason}.",
                 origin=table.origin,
-                way_out="Fix it with maintain = 'full' or maintain = 'incremental'.",
+                way_out="Say maintain = 'full' or maintain = 'incremental' if it is to be one of them.",
             )
     yield from short_targets(tables, declarations.feeds)
     yield from slow_joins(tables)
