@@ -16,7 +16,7 @@ from faults.loading import Loading
 from faults.refreshing import Refreshing
 from faults.tables import project
 from freshtide.core.arrivals import Arrival
-from freshtide.core.definitions import fingerprints
+from freshtide.core.definitions import FormerRows, fingerprints
 from freshtide.core.errors import FreshtideError, SurroundingsError
 from freshtide.core.feeds import Column
 from freshtide.core.instants import micros
@@ -74,7 +74,7 @@ class SimulatedComputer:
         self._refreshing = Refreshing(store, graph, definitions, clock=clock, work=self._work)
         self._flows = Places(project()).flows
         self.streams = _no_streams(store, clock)
-        self.former: dict[str, str] = {}
+        self.former: dict[str, FormerRows] = {}
 
     @contextmanager
     def prepared(self, step: ComputedStep, *, pool: str, scans: SharedScans | None = None) -> Iterator[Prepared | None]:

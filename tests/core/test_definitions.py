@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from freshtide.core.definitions import Former, fingerprints, known_by
+from freshtide.core.definitions import Former, FormerRows, fingerprints, known_by
 from freshtide.core.errors import Origin
 from freshtide.core.grains import Grain
 from freshtide.core.graph import TableGraph
@@ -151,8 +151,8 @@ def standing(*tables: Table, former: Iterable[Table] = (CPU, BUSY, TOP), same: b
     """Which tables keep their rows, known by the definition of before, given whether Spark plans queries alike."""
     was = TableGraph(former)
     old = {name: Former(definition=mark, query=was[name].query) for name, mark in fingerprints(was).items()}
-    found = known_by(TableGraph(tables), old, lambda _table, _query: same)
-    assert all(definition == old[name].definition for name, definition in found.items())
+    found = known_by(TableGraph(tables), old, lambda _table, _query: () if same else None)
+    assert all(rows.definition == old[name].definition for name, rows in found.items())
     return set(found)
 
 
@@ -175,3 +175,10 @@ def test_other_words_are_no_excuse_for_other_properties(change: dict[str, Any]) 
 
 def test_a_table_that_nobody_knows_the_words_of_is_computed_anew() -> None:
     assert standing(CPU, REPHRASED, TOP, former=(CPU,)) == set()
+
+
+def test_a_view_with_other_columns_takes_its_rows_along_but_not_those_above() -> None:
+    was = TableGraph([CPU, BUSY, TOP])
+    old = {name: Former(definition=mark, query=was[name].query) for name, mark in fingerprints(was).items()}
+    found = known_by(TableGraph([CPU, REPHRASED, TOP]), old, lambda _table, _query: ("cpu",))
+    assert found == {"busy": FormerRows(definition=old["busy"].definition, columns=("cpu",))}

@@ -6,6 +6,7 @@ import pytest
 
 from freshtide.core.choosing import Way
 from freshtide.storage import Snapshot
+from tests.examples import slow_except
 from tests.warehouse.choosing import record_of, way_of
 from tests.warehouse.shop import Shop
 
@@ -91,15 +92,60 @@ def test_what_is_kept_for_changes_is_followed_if_it_is_surely_the_same(shop: Sho
     assert way_of(again, "per_key") is way
 
 
+WIDER = {
+    "gains": (PER_KEY.replace("AS total", "AS total, sum(v) / count(*) AS mean, upper(k) AS name"), BUSY),
+    "renames": (PER_KEY.replace("AS n", "AS number"), BUSY),
+    "loses": (PER_KEY.replace(", count(*) AS n", ""), "SELECT ts, v FROM a WHERE v > 1"),
+    "other order and names": (
+        PER_KEY.replace("k, count(*) AS n", "count(*) AS number, k"),
+        BUSY.replace("k, v", "v, k"),
+    ),
+    "row by row": (PER_KEY, BUSY.replace("k, v", "k, v, v * 2 AS twice, date_trunc('hour', ts) AS hour")),
+}
+
+
+@pytest.mark.parametrize("what", slow_except(WIDER, "gains", "renames"))
+def test_other_columns_of_the_same_rows_are_computed_from_these_rows(loaded: Shop, what: str) -> None:
+    per_key, busy = WIDER[what]
+    before = {name: record_of(loaded, name) for name in ("per_key", "busy")}
+    again = declared(loaded.again(), per_key, busy)
+    changed = {name for name, rows in again.warehouse.workbench.computer.former.items() if rows.columns}
+    assert changed == {name for name, text in (("per_key", PER_KEY), ("busy", BUSY)) if text not in (per_key, busy)}
+    again.drop_events("a", "more.csv", [(50, "x", 3), (51, "new", 2)])
+    again.load()
+    again.check()
+    for name in changed:
+        # The first update took over what was there, as fresh as it was; the next one brought what has come.
+        taken_over = again.warehouse.workbench.store.table(name).landed(before[name].number + 1)
+        assert taken_over is not None
+        assert (taken_over.freshness, taken_over.sources) == (before[name].freshness, before[name].sources)
+        assert record_of(again, name).number == before[name].number + 2
+
+
+@pytest.mark.parametrize("way", [Way.FULL, Way.CHANGES])
+def test_a_view_goes_on_either_way_after_other_columns(shop: Shop, way: Way) -> None:
+    declared(shop, PER_KEY, maintain="full" if way is Way.FULL else "incremental")
+    for turn in range(3):
+        drop(shop, turn)
+    again = declared(shop.again(), WIDER["gains"][0], maintain="full" if way is Way.FULL else "incremental")
+    again.load()
+    again.check()
+    for turn in (3, 4):
+        drop(again, turn)
+    assert way_of(again, "per_key") is way
+
+
 @pytest.mark.parametrize(
     "other",
     [
+        PER_KEY.replace("AS total", "AS total, max(v) AS top"),
         PER_KEY.replace(">= 0", "> 0"),
-        PER_KEY.replace("AS n", "AS m"),
-        PER_KEY.replace("k, count(*) AS n", "count(*) AS n, k"),
-        PER_KEY.replace("sum(v)", "CAST(sum(v) AS INT)"),
+        PER_KEY.replace("GROUP BY k", "GROUP BY k HAVING count(*) > 1"),
+        PER_KEY.replace("k, count(*) AS n", "substr(k, 1, 1) AS k, count(*) AS n").replace(
+            "BY k", "BY substr(k, 1, 1)"
+        ),
     ],
-    ids=["another condition", "another name", "another order", "another type"],
+    ids=["another figure", "another condition", "fewer groups", "other groups"],
 )
 def test_what_gives_other_rows_or_columns_is_computed_anew(loaded: Shop, other: str) -> None:
     before = files_of(loaded)

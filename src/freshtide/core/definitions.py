@@ -38,15 +38,35 @@ class Former:
     query: Query
 
 
-def known_by(
-    tables: Mapping[str, Table], former: Mapping[str, Former], is_same: Callable[[Table, Query], bool]
-) -> dict[str, str]:
-    """Of views that are only written differently, or whose sources are, the definition that their rows are known by.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormerRows:
+    """Rows that a view was given by a former query, and that say what the query of now gives."""
 
-    `is_same` tells whether a table's query and another one give the same rows, whatever its sources hold.
+    definition: str
+    """By which they are known."""
+    columns: tuple[str, ...] = ()
+    """What the columns of now are of those that they have, in SQL; none: they are the same."""
+
+
+def same_in(former: Mapping[str, FormerRows], name: str) -> str | None:
+    """The definition that the rows of a view are known by if they are what its query gives now."""
+    rows = former.get(name)
+    return None if rows is None or rows.columns else rows.definition
+
+
+def known_by(
+    tables: Mapping[str, Table],
+    former: Mapping[str, Former],
+    compare: Callable[[Table, Query], tuple[str, ...] | None],
+) -> dict[str, FormerRows]:
+    """Of views whose rows can be told by those that they hold, though they or their sources are written differently.
+
+    `compare` tells what the columns of a table are of those that another query gives, whatever its sources hold; none:
+    both are the same, None: they have other rows.
     """
     found = fingerprints(tables)
     standing: dict[str, str] = {}
+    known: dict[str, FormerRows] = {}
     for name, table in tables.items():
         standing[name] = found[name]
         was = former.get(name)
@@ -56,9 +76,12 @@ def known_by(
         # All else is what it was: nothing but the words can make a difference.
         if _fingerprint(replace(table, query=was.query), below) != was.definition:
             continue
-        if words_of(table.query) == words_of(was.query) or is_same(table, was.query):
+        columns = () if words_of(table.query) == words_of(was.query) else compare(table, was.query)
+        if columns is not None:
+            known[name] = FormerRows(definition=was.definition, columns=columns)
+        if columns == ():
             standing[name] = was.definition
-    return {name: definition for name, definition in standing.items() if definition != found[name]}
+    return known
 
 
 def _fingerprint(table: Table, below: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from freshtide.catalog import Catalog, RunLease
-from freshtide.core.definitions import fingerprints, known_by
+from freshtide.core.definitions import FormerRows, fingerprints, known_by
 from freshtide.core.errors import FreshtideError
 from freshtide.core.feeds import Column
 from freshtide.feeds import landing_folders
@@ -37,7 +37,7 @@ from freshtide.spark import (
     SparkTracks,
     TableSchemas,
     TableStates,
-    is_only_rephrased,
+    compared,
     require_shared,
     resolve_columns,
     start_session,
@@ -222,12 +222,12 @@ class Workbench:
             beside=beside,
         )
 
-    def _known_by(self, project: Project, schemas: TableSchemas) -> dict[str, str]:
-        """What is stored of views that say the same in other words."""
+    def _known_by(self, project: Project, schemas: TableSchemas) -> dict[str, FormerRows]:
+        """Rows of views that say what their queries give, though these are others by now."""
         rows = self.catalog.tables.all().values()
         former = {row.name: row.former for row in rows if row.former is not None}
         session = self.tracks.session("analysis")
-        return known_by(project.graph, former, lambda table, query: is_only_rephrased(session, table, query, schemas))
+        return known_by(project.graph, former, lambda table, query: compared(session, table, query, schemas))
 
     def _resolve(self, project: Project, flows: LoadingFlows) -> TableSchemas:
         extra: dict[str, tuple[Column, ...]] = {

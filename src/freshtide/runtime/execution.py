@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from freshtide.core.arrivals import Arrival
+from freshtide.core.definitions import FormerRows
 from freshtide.core.feeds import Column
 from freshtide.core.steps import ComputedStep, Load, Refresh, Step, Tidy
 from freshtide.spark import LatestStreams, SharedScans
@@ -43,8 +44,8 @@ class Computer(Protocol):
         ...
 
     @property
-    def former(self) -> Mapping[str, str]:
-        """Definitions that rows of views are known by which are only written differently now."""
+    def former(self) -> Mapping[str, FormerRows]:
+        """Rows of views that say what their queries give, though these are others by now."""
         ...
 
     def prepared(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from freshtide.catalog import Catalog
+from freshtide.core.definitions import same_in
 from freshtide.core.errors import FreshtideError
 from freshtide.core.events import Event, RebuildRequested
 from freshtide.feeds import check_feed, says_the_same
@@ -96,7 +97,9 @@ class Rearranging:
         outgrown = self._outgrown(arrangement)
         for name in outgrown:
             require_files(self._disk, project.graph[name], self._catalog.arrivals.loaded(name))
-        changes = changes.rephrased(arrangement.computer.former).loading_anew(outgrown)
+        former = arrangement.computer.former
+        same = [name for name in former if same_in(former, name) is not None]
+        changes = changes.rephrased(same, widened=former.keys() - same).loading_anew(outgrown)
         prepared = Prepared(changes=changes, arrangement=arrangement)
         self._last = current, prepared
         return prepared

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from freshtide.core.cuts import Cuts
-from freshtide.core.definitions import fingerprints
+from freshtide.core.definitions import FormerRows, fingerprints, same_in
 from freshtide.core.graph import TableGraph
 from freshtide.core.instants import micros, seconds
 from freshtide.core.steps import Refresh
@@ -35,12 +35,12 @@ class ViewSteps:
         graph: TableGraph,
         store: Store,
         *,
-        former: Mapping[str, str],
+        former: Mapping[str, FormerRows],
         ways: ViewWays,
         pieces: PieceSizes,
         rebuilds: Rebuilds,
     ) -> None:
-        """`former` are definitions that rows of views are known by which are only written differently now."""
+        """`former` are rows of views that say what their queries give, though these are others by now."""
         self._former = former
         self._graph = graph
         self._ways = ways
@@ -62,6 +62,8 @@ class ViewSteps:
         current = self._store.table(table.name, time_column=table.time_column).snapshot
         if current is None or current.freshness is None:
             return self._first(whole, progress)
+        if self._has_rows_of_former(table, current) and not command.rebuild:
+            return whole
         return whole if self._counts(table, current) and not command.rebuild else self._anew(whole, progress)
 
     def measured(self, step: Refresh, taken: float, progress: Progress, landed: UpdateRecord | None) -> None:
@@ -70,10 +72,15 @@ class ViewSteps:
             progress.learnt = progress.way.learnt_by(landed, taken)
         self._pieces.measured_span(step.table.name, progress.weight, taken)
 
+    def _has_rows_of_former(self, table: Table, current: Snapshot) -> bool:
+        """Whether what the view is to hold is told by the rows that it has."""
+        former = self._former.get(table.name)
+        return former is not None and current.record is not None and current.record.definition == former.definition
+
     def _counts(self, table: Table, current: Snapshot) -> bool:
         """Whether anything that the view holds is what its query gives over its sources as they are."""
         definition, revised_since = self._definitions[table.name], self._revised_since
-        former, sources = self._former.get(table.name), table.sources
+        former, sources = same_in(self._former, table.name), table.sources
         return (
             kept_upto(current, definition=definition, former=former, sources=sources, revised_since=revised_since)
             is not None

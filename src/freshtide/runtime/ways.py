@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from freshtide.catalog import Catalog
 from freshtide.core.choosing import Choice, Learnt, Standing, Way, choose
 from freshtide.core.cuts import Cuts
+from freshtide.core.definitions import same_in
 from freshtide.core.graph import TableGraph
 from freshtide.core.tables import Table
 from freshtide.runtime.execution import Computer
@@ -42,7 +43,7 @@ class ViewWays:
 
     def chosen(self, table: Table, *, definition: str, pool: str) -> ChosenWay:
         against = self._against.get(table.name)
-        former = self._computer.former.get(table.name)
+        former = same_in(self._computer.former, table.name)
         known = self._catalog.tables.get(table.name).learnt
         # The same in other words takes as long.
         known = known if known.definition == former else known.of(definition)

@@ -6,7 +6,7 @@ to update; that is the scheduler's business. How a table is committed to is that
 
 from pyspark.sql import DataFrame, SparkSession
 
-from freshtide.spark.analysis import against_changes, as_of_joins, is_only_rephrased, resolve_columns
+from freshtide.spark.analysis import against_changes, as_of_joins, compared, resolve_columns
 from freshtide.spark.asof import TableStates
 from freshtide.spark.audit import Audit, AuditResult
 from freshtide.spark.computer import SparkComputer
@@ -46,7 +46,7 @@ __all__ = [
     "UnreadableFilesError",
     "against_changes",
     "as_of_joins",
-    "is_only_rephrased",
+    "compared",
     "require_shared",
     "resolve_columns",
     "run_query",

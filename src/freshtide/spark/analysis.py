@@ -29,7 +29,7 @@ from freshtide.core.tables import Kind, Maintenance, Query, SqlQuery, Table
 from freshtide.spark.computedtimes import check_computed_time
 from freshtide.spark.failures import SPARK_ERRORS, plain_words
 from freshtide.spark.flows.loads import LoadingFlows
-from freshtide.spark.incremental import NotIncrementalError, against, known_query, same_rows
+from freshtide.spark.incremental import NotIncrementalError, against, columns_by_former, known_query
 from freshtide.spark.permissions import NotPermittedError
 from freshtide.spark.queries import resolve
 from freshtide.spark.reading import schema_of
@@ -189,13 +189,18 @@ def as_of_joins(session: SparkSession, graph: TableGraph, schemas: TableSchemas)
     return found
 
 
-def is_only_rephrased(session: SparkSession, table: Table, former: Query, schemas: TableSchemas) -> bool:
-    """Whether a view's query is a former one in other words; False where nobody can tell."""
+def compared(session: SparkSession, table: Table, former: Query, schemas: TableSchemas) -> tuple[str, ...] | None:
+    """What the columns of a view are of those that its former query gives; none: they are the same.
+
+    None where it has other rows, or nobody can tell.
+    """
+    if not isinstance(table.query, SqlQuery) or not isinstance(former, SqlQuery):
+        return None
     try:
-        return same_rows(session, table.query, former, {source: schemas.of(source) for source in table.sources})
+        return columns_by_former(session, table.query, former, {one: schemas.of(one) for one in table.sources})
     except (FreshtideError, KeyError, *SPARK_ERRORS):
         # The former one may name what is not there any more.
-        return False
+        return None
 
 
 def problem_of(table: Table, error: PySparkException) -> Problem:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from freshtide.core.arrivals import Arrival
 from freshtide.core.choosing import Way
 from freshtide.core.cuts import Cuts
+from freshtide.core.definitions import FormerRows
 from freshtide.core.errors import FreshtideError, LeaseLostError, SurroundingsError
 from freshtide.core.feeds import Column, Feed
 from freshtide.core.graph import TableGraph
@@ -53,7 +54,7 @@ class SparkComputer:
         store: Store,
         schemas: TableSchemas,
         definitions: Mapping[str, str],
-        former: Mapping[str, str],
+        former: Mapping[str, FormerRows],
         flows: LoadingFlows,
         large_update: int,
         update_memory: int,
@@ -64,7 +65,7 @@ class SparkComputer:
         watch: WatchFiles,
         beside: SparkComputer | None = None,
     ) -> None:
-        """`former` are definitions that rows of views are known by which are only written differently now.
+        """`former` are rows of views that say what their queries give, though these are others by now.
 
         `beside` is one for an earlier version of the same project, whose tables with an update key this one has too:
         what waits for them in memory, and what is known of their keys, is common to both.

@@ -4,6 +4,7 @@ Texts go in, and answers come out that know nothing of projects, files or Spark:
 keys and shapes are ours.
 """
 
+from freshtide.sql.columns import columns_of_former
 from freshtide.sql.ddl import TableKind, read_create
 from freshtide.sql.expressions import ExpressionError, check_row_expression
 from freshtide.sql.keys import grouped_columns, key_fault
@@ -22,6 +23,7 @@ __all__ = [
     "StatementError",
     "TableKind",
     "check_row_expression",
+    "columns_of_former",
     "grouped_columns",
     "key_fault",
     "nests",

@@ -38,6 +38,7 @@ class PropertyChange:
 
 
 _COLUMNS = (PropertyChange(name="columns"),)
+_WIDENED = "its columns are computed from the rows that it has"
 _REPHRASED = "it gives the same rows as before: none of them is computed anew"
 
 
@@ -99,10 +100,14 @@ class Changes:
         ]
         return replace(self, items=tuple(items))
 
-    def rephrased(self, names: Collection[str]) -> Changes:
-        """The same, where views are told that say what they said in other words, or read such views."""
+    def rephrased(self, names: Collection[str], *, widened: Collection[str]) -> Changes:
+        """The same, where views are told that say what they said in other words, or read such views.
+
+        `widened` are those that gain or lose columns of the rows that they have.
+        """
+        told = dict.fromkeys(names, _REPHRASED) | dict.fromkeys(widened, _WIDENED)
         items = [
-            replace(change, note=_REPHRASED) if change.subject is Subject.TABLE and change.name in names else change
+            replace(change, note=told.get(change.name, change.note)) if change.subject is Subject.TABLE else change
             for change in self.items
         ]
         return replace(self, items=tuple(items))

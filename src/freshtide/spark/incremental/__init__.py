@@ -5,7 +5,14 @@ maintained so, and what is committed, does not.
 """
 
 from freshtide.spark.incremental.arrowrows import FEW_BYTES, having, left_over
-from freshtide.spark.incremental.compiling import Compiled, against, compiled, compiled_query, known_query, same_rows
+from freshtide.spark.incremental.compiling import (
+    Compiled,
+    against,
+    columns_by_former,
+    compiled,
+    compiled_query,
+    known_query,
+)
 from freshtide.spark.incremental.operators import NeedsAllError, NotIncrementalError, When
 from freshtide.spark.incremental.plans import SIGN, Plans
 from freshtide.spark.incremental.running import Run, Settled, Sources
@@ -27,10 +34,10 @@ __all__ = [
     "ViewSources",
     "When",
     "against",
+    "columns_by_former",
     "compiled",
     "compiled_query",
     "having",
     "known_query",
     "left_over",
-    "same_rows",
 ]

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from threading import Lock
 
 from py4j.java_gateway import JavaObject
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from freshtide.core.definitions import words_of
-from freshtide.core.tables import Query, Table
+from freshtide.core.tables import Query, SqlQuery, Table
 from freshtide.spark.incremental.aggregates import Aggregate
 from freshtide.spark.incremental.joins import Join
 from freshtide.spark.incremental.keyed import Keyed
@@ -30,9 +30,11 @@ from freshtide.spark.incremental.rowwise import Expand, Project, RowWise, Union
 from freshtide.spark.incremental.versions import with_versions
 from freshtide.spark.queries import evaluate, source_names
 from freshtide.spark.schemas import TableSchemas
+from freshtide.sql import columns_of_former
 
 _JOINS = {"Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi", "LeftAnti", "ExistenceJoin"}
 _SESSION = "spark.sessionWindow"
+_INLINE = "spark.sql.optimizer.collapseProjectAlwaysInline"
 _NUMBERED = re.compile(r"#\d+L?")
 _WORDS = {
     "GlobalLimit": "LIMIT without ORDER BY",
@@ -107,15 +109,33 @@ def known_query(session: SparkSession, query: Query, schemas: Mapping[str, Struc
     return found
 
 
-def same_rows(session: SparkSession, one: Query, other: Query, schemas: Mapping[str, StructType]) -> bool:
-    """Whether Spark makes the same plan of two queries: they give the same columns and rows, whatever sources hold."""
+def columns_by_former(
+    session: SparkSession, query: SqlQuery, former: SqlQuery, schemas: Mapping[str, StructType]
+) -> tuple[str, ...] | None:
+    """What the columns of a query are of those that a former one gives, row by row; none: they are the same.
+
+    None where they have other rows. Spark must make the same plan of both, so it holds whatever the sources hold.
+    """
     plans = Plans(session)
-    sources = {name: plans.opaque(schemas[name])[0] for name in {*source_names(one), *source_names(other)}}
-    frames = [evaluate(session, query, [sources[name] for name in source_names(query)]) for query in (one, other)]
-    if frames[0].schema.json() != frames[1].schema.json():
-        return False
-    first, second = map(plans.optimised, frames)
-    return bool(first.sameResult(second))
+    sources = {name: plans.opaque(schemas[name])[0] for name in {*source_names(query), *source_names(former)}}
+    now, was = (evaluate(session, one, [sources[name] for name in source_names(one)]) for one in (query, former))
+    if _is_same(plans, now, was):
+        return ()
+    columns = columns_of_former(query.text, former.text)
+    if not columns:
+        return None
+    # A figure that several columns need would be computed once, below them, and the plan be another one for that.
+    session.conf.set(_INLINE, "true")
+    try:
+        return columns if _is_same(plans, now, was.selectExpr(*columns)) else None
+    finally:
+        session.conf.unset(_INLINE)
+
+
+def _is_same(plans: Plans, one: DataFrame, other: DataFrame) -> bool:
+    """Whether two queries give the same columns and the same rows."""
+    first, second = plans.optimised(one), plans.optimised(other)
+    return one.schema.json() == other.schema.json() and bool(first.sameResult(second))
 
 
 def against(session: SparkSession, table: Table, schemas: TableSchemas) -> str | None:

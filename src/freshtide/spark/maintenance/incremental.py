@@ -88,7 +88,7 @@ class IncrementalViewMaintainer:
     def prepared(self, step: Refresh, *, definition: str) -> Iterator[Prepared]:
         """Compute what brings the view to a cut."""
         current = self._stored.snapshot
-        update = self._whole.renamed(step, definition=definition)
+        update = self._whole.taken_over(step, definition=definition)
         definitions = {definition, self._whole.former}
         if update is None and not step.rebuild and current is not None and _counts(current, definitions):
             try:

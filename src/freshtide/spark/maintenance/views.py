@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from freshtide.core.cuts import Cuts
+from freshtide.core.definitions import FormerRows
 from freshtide.core.instants import micros
 from freshtide.core.maintenance import MODES
 from freshtide.core.steps import Refresh
@@ -16,6 +17,7 @@ from freshtide.spark.jvm import collected
 from freshtide.spark.maintenance import append, full, partitions
 from freshtide.spark.maintenance.exchanges import Exchange, exchanged
 from freshtide.spark.maintenance.increments import Increment, NewRows, Spanned, View
+from freshtide.spark.reading import read_files
 from freshtide.spark.writing import write_result
 from freshtide.storage import (
     BEGINNING,
@@ -53,26 +55,28 @@ class ViewMaintainer:
         states: TableStates,
         cuts: Cuts,
         *,
-        former: str | None,
+        former: FormerRows | None,
         large_update: int,
         clock: Callable[[], float],
     ) -> None:
-        """`former` is the definition that rows are known by which the query would give in other words, too."""
+        """`former` are rows that say what the query gives, though it was another one."""
         self._view = View(table=table, states=states, cuts=cuts)
         self._table = table
         self._stored = stored
         self._states = states
         self._cuts = cuts
-        self.former = former
+        self.former: str | None = None if former is None or former.columns else former.definition
+        """The definition of the same query in other words."""
+        self._widened = former if former is not None and former.columns else None
         self._large_update = large_update
         self._clock = clock
 
     @contextmanager
     def prepared(self, step: Refresh, *, definition: str) -> Iterator[Prepared]:
         """Compute what brings the view to a cut."""
-        renamed = self.renamed(step, definition=definition)
-        if renamed is not None:
-            yield renamed
+        taken_over = self.taken_over(step, definition=definition)
+        if taken_over is not None:
+            yield taken_over
             return
         cut, at = micros(step.upto), self._clock()
         current, number = self._stored.snapshot, next_number(self._stored, at=at)
@@ -103,27 +107,59 @@ class ViewMaintainer:
         )
         yield Prepared(own=(self._stored, change))
 
-    def renamed(self, step: Refresh, *, definition: str) -> Prepared | None:
-        """Where the view holds all that an update would compute, and is only written differently: that it is.
+    def taken_over(self, step: Refresh, *, definition: str) -> Prepared | None:
+        """What the view holds under its former definition, where nothing but that tells what it is to hold.
 
-        None where anything is to be computed.
+        As it is, if it is only written differently and there is nothing else to be computed; or with other columns, as
+        fresh as it is. None where sources have to be asked.
         """
         current = self._stored.snapshot
         if step.rebuild or current is None or current.record is None or current.record.definition == definition:
             return None
+        if self._widened is not None and current.record.definition == self._widened.definition:
+            return self._with_other_columns(current, current.record, self._widened, definition)
         if not self.is_there(micros(step.upto), definition=definition) or self._consumed() != current.record.sources:
             return None
-        at = self._clock()
-        record = replace(
-            current.record,
-            number=next_number(self._stored, at=at),
+        record = self._as_of(current.record, definition)
+        change = Change(record=record, at=self._clock(), schema=current.schema, partition_by=self._table.partition_by)
+        return Prepared(own=(self._stored, change))
+
+    def _with_other_columns(
+        self, current: Snapshot, former: UpdateRecord, rows: FormerRows, definition: str
+    ) -> Prepared | None:
+        kept = self._kept(current, rows.definition)
+        if kept is None or kept != current.freshness:
+            return None
+        record = replace(self._as_of(former, definition), states={}, from_changes=False, revised_from=BEGINNING)
+        written = write_result(
+            read_files(self._states.session, current, current.files).selectExpr(*rows.columns),
+            self._stored,
+            number=record.number,
+            partition_by=self._table.partition_by,
+            large=current.size > self._large_update,
+            opens_at=self._opens_at(kept),
+        )
+        change = Change(
+            record=record,
+            at=self._clock(),
+            schema=written.schema,
+            partition_by=self._table.partition_by,
+            add=written.files,
+            replace_all=True,
+        )
+        return Prepared(own=(self._stored, change))
+
+    def _as_of(self, former: UpdateRecord, definition: str) -> UpdateRecord:
+        """Another update of the view, to where it stands."""
+        number = next_number(self._stored, at=self._clock())
+        return replace(
+            former,
+            number=number,
             kind=UpdateKind.REFRESH,
             definition=definition,
             revised_from=None,
             writer=Writer(),
         )
-        change = Change(record=record, at=at, schema=current.schema, partition_by=self._table.partition_by)
-        return Prepared(own=(self._stored, change))
 
     def _written(self, new: NewRows, number: int, cut: int) -> Exchange:
         written = write_result(
