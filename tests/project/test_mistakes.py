@@ -14,6 +14,10 @@ VIEW = "CREATE MATERIALIZED VIEW v\nAS SELECT time, router\nFROM "
     [
         (f"{VIEW}cpuu;", "tables/v.sql:3: There is no table 'cpuu'. Did you mean 'cpu'?"),
         (
+            "CREATE MATERIALIZED VIEW cpus AS SELECT * FROM cpuss;",
+            "tables/v.sql:1: There is no table 'cpuss'. Did you mean 'cpu'?",
+        ),
+        (
             f"{VIEW}cpu_feed;",
             "tables/v.sql:3: The materialized view 'v' reads the feed 'cpu_feed' directly. Make a streaming "
             "table of it first, and read that: CREATE STREAMING TABLE name AS SELECT * FROM STREAM cpu_feed.",

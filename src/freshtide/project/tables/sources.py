@@ -132,7 +132,8 @@ def _view_fault(declared: DeclaredTable, mention: _Mention, declarations: Declar
             f"CREATE STREAMING TABLE name AS SELECT * FROM STREAM {mention.name}.",
         )
     if key not in declarations.tables and key not in declarations.made:
-        known = [each.name for each in declarations.tables.values()]
+        # Nobody means the view itself.
+        known = [each.name for each in declarations.tables.values() if each is not declared]
         known += [each.name for each in declarations.made.values()]
         return f"There is no table '{mention.name}'.", suggestion(mention.name, known)
     if mention.streamed and not isinstance(declared.query, FunctionQuery):
