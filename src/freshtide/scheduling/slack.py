@@ -58,8 +58,9 @@ class Slack:
         is_limited = not math.isinf(seconds)
         cost = table.estimate.steps
         within = max(seconds, _FIXED_COSTS * cost.certainly_fixed)
-        # What limits an update that cannot be cut by time stamps is for whoever carries it out.
-        table.within = within if is_limited else None
+        # What limits an update that cannot be cut by time stamps is for whoever carries it out. That takes ten seconds
+        # at most, so it may as well believe that most of the cost is fixed where nobody can tell.
+        table.within = max(within, _FIXED_COSTS * table.estimate.alpha) if is_limited else None
         if table.spec.update_stream:
             return
         if not is_limited:
