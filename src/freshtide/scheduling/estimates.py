@@ -14,6 +14,8 @@ _TRUST: Final = 0.9
 _LEFT: Final = 0.5
 # What was learnt of a table is taken for chance up to so many standard errors, however alike the others are.
 _ERRORS: Final = 2.0
+# Five updates, the older ones counting less.
+_SEASONED: Final = 3.5
 # No update counts for more when it is asked how far they stray: one that hung says little about all others.
 _WILDEST: Final = 4.0
 
@@ -173,6 +175,11 @@ class Estimate:
         """The first load has brought so much in that time. It is unlike all others, and says only what was bearable."""
         if self.is_guess:
             self.steps = self.model.observed(gained, seconds)
+
+    @property
+    def is_seasoned(self) -> bool:
+        """Whether enough updates were seen to say what many pieces take: the first ones are small, and say little."""
+        return not self.learns or self.model.scatter[0] > _SEASONED
 
     @property
     def leaning(self) -> float:

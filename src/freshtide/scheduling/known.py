@@ -168,7 +168,7 @@ class KnownTable:
         credit = candidate.credit = credited(age, waited, candidate.target, is_cut=is_cut)
         candidate.gain = min(credit, max(pending, waited))
         candidate.work = candidate.cost
-        if is_cut:
+        if is_cut and self.estimate.is_seasoned:
             whole, piece = min(candidate.gain, pending), max(self.stride, candidate.delta)
             of_a_piece = candidate.cost * self.estimate.of(piece) / self.estimate.of(candidate.delta)
             candidate.work = max(candidate.cost, of_a_piece * whole / piece)
