@@ -19,8 +19,8 @@ _ERRORS = 2.0
 # of them pieces get long, with too many they are cut into crumbs.
 _FEW_ERRORS = 0.25
 _DOUBTS = 2.0
-# Five updates, the older ones counting less: a line through fewer is more chance than anything else.
-_POINTS = 3.5
+SEASONED: Final = 3.5
+"""Five updates, the older ones counting less: a line through fewer is more chance than anything else."""
 # What is fixed is told apart over more updates than what to expect: those of one size in a row must not hide it.
 _LONG_MEMORY = 0.97
 # Sizes that differ by less, as a relative variance, are one size.
@@ -219,7 +219,7 @@ class CostModel:
         if weight == 0.0 or beta == 0.0:
             return alpha, beta
         mean_n, mean_e = self.sum_n / weight, self.sum_e / weight
-        if weight <= _POINTS:
+        if weight <= SEASONED:
             return mean_e, 0.0
         variance = self.sum_nn / weight - mean_n * mean_n
         left_over = max(0.0, self.sum_ee / weight - mean_e * mean_e - beta * (self.sum_ne / weight - mean_n * mean_e))
@@ -242,7 +242,7 @@ class CostModel:
         # What a second of data was loaded with, in the mean, and in which time: many small updates hide no large one.
         size, took = self.sum_nn / self.sum_n, max(self.sum_ne / self.sum_n, SHORTEST)
         speed, step = size / took, _STEP * size
-        if self.seen <= _POINTS:
+        if self.seen <= SEASONED:
             return max(speed * seconds, min(max(freely, step), speed * LONGEST_PIECE))
         fixed = self._fixed
         if fixed is None:
@@ -256,7 +256,7 @@ class CostModel:
         """What of each update is fixed at least, by a line through updates of different sizes; None without these."""
         weight, per, per_n, per_nn = self.seen, self.inverse, self.inverse_n, self.inverse_nn
         determinant = per * per_nn - per_n * per_n
-        if weight <= _POINTS or determinant <= _ONE_SIZE * per_n * per_n:
+        if weight <= SEASONED or determinant <= _ONE_SIZE * per_n * per_n:
             return None
         alpha = (per_nn * self.inverse_e - per_n * self.inverse_ne) / determinant
         beta = (per * self.inverse_ne - per_n * self.inverse_e) / determinant

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from freshtide.core.costs import SHORTEST, Cost
+from freshtide.core.costs import SEASONED, SHORTEST, Cost
 
 # With each time stamp that a table misses, its estimate keeps so much of its weight.
 _TRUST: Final = 0.9
@@ -14,8 +14,6 @@ _TRUST: Final = 0.9
 _LEFT: Final = 0.5
 # What was learnt of a table is taken for chance up to so many standard errors, however alike the others are.
 _ERRORS: Final = 2.0
-# Five updates, the older ones counting less.
-_SEASONED: Final = 3.5
 # No update counts for more when it is asked how far they stray: one that hung says little about all others.
 _WILDEST: Final = 4.0
 
@@ -179,7 +177,7 @@ class Estimate:
     @property
     def is_seasoned(self) -> bool:
         """Whether enough updates were seen to say what many pieces take: the first ones are small, and say little."""
-        return not self.learns or self.model.scatter[0] > _SEASONED
+        return not self.learns or self.model.scatter[0] > SEASONED
 
     @property
     def leaning(self) -> float:
