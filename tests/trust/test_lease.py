@@ -12,8 +12,10 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 
 from freshtide.catalog import Catalog, RunLease, RunLock, TableRow, WarehouseBusyError
 from freshtide.catalog.database import Database
@@ -23,6 +25,7 @@ from freshtide.catalog.leases.lease import BEATS
 from freshtide.catalog.leases.seats import Standing
 from freshtide.core.errors import LeaseLostError, SurroundingsError
 from freshtide.world import SystemClock
+from tests.catalog.arrivals import a_file
 from tests.trust.faults import FailingSync
 from tests.waiting import wait_until
 
@@ -201,6 +204,35 @@ def test_what_has_lost_the_lease_cannot_write_into_the_catalog(folder: Path, cat
         successor.close()
     with RunLease(folder, catalog.seat):
         catalog.tables.set_status("cpu", "failed")
+
+
+def test_who_is_overtaken_in_the_midst_of_writing_is_told_that_its_lease_is_lost(
+    folder: Path, catalog: Catalog, url: str
+) -> None:
+    """It has looked whether a file is known, and another run has registered it before it is written down."""
+    successor = Catalog.open(url)
+    overtaken: list[str] = []
+
+    def overtake(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement.startswith("INSERT INTO files") and not overtaken:
+            overtaken.append(statement)
+            taken = catalog.seat.read()
+            assert taken is not None
+            assert successor.seat.take(replace(taken.holder, nonce="another"), taken)
+            successor.arrivals.register(a_file(digest="new"), ["cpu"])
+
+    with RunLease(folder, catalog.seat, length=60.0):
+        event.listen(Engine, "before_cursor_execute", overtake)
+        try:
+            with pytest.raises(LeaseLostError):
+                catalog.arrivals.register(a_file(digest="old"), ["cpu"])
+        finally:
+            event.remove(Engine, "before_cursor_execute", overtake)
+    assert overtaken
+    registered = successor.arrivals.by_path("cpu", "/in/a.csv")
+    successor.close()
+    assert registered is not None
+    assert registered.digest == "new"
 
 
 class CountingSeat(CatalogSeat):

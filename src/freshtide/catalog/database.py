@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import IntegrityError
 
 
 class Database:
@@ -25,10 +26,16 @@ class Database:
         if joined is not None:
             yield joined
             return
-        # Not an event of the engine: with any of those, each reading becomes half as slow again.
-        with self.writing_unasked() as connection:
-            yield connection
-            self.before_commit(connection)
+        try:
+            # Not an event of the engine: with any of those, each reading becomes half as slow again.
+            with self.writing_unasked() as connection:
+                yield connection
+                self.before_commit(connection)
+        except IntegrityError:
+            # Who looks before it writes breaks no rule, unless another run has written in between.
+            with self.reading() as connection:
+                self.before_commit(connection)
+            raise
 
     def writing_unasked(self) -> AbstractContextManager[Connection]:
         """A transaction whose statements tell by themselves whether they may be."""
