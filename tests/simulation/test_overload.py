@@ -73,3 +73,33 @@ def test_a_backlog_with_a_long_target_lets_short_targets_be_kept(target_lag: flo
         assert beyond < 0.03 * 1_500.0
     behind = result.staleness["behind"]
     assert behind.freshnesses[-1] > end + 1_300.0, "and it has caught up"
+
+
+def test_pieces_grow_where_short_ones_cost_what_is_missing() -> None:
+    """By its data alone the load is 0.945; with a file at a time fixed costs make it 1.05, and nobody would keep up."""
+    tables = [
+        SimulatedTable(name=name, stream=Stream(period=1.0), alpha=0.035, beta=0.315, target_lag=3.0)
+        for name in ("one", "two", "three")
+    ]
+    result = simulated(tables, seed=0, variability=0.0, tracks=1, horizon=2000.0)
+    assert max(found.mean for found in result.staleness.values()) < 3.0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_twenty_equal_tables_stay_equal_at_the_edge_of_what_can_be_done(seed: int) -> None:
+    tables = [learning(f"t{number}", period=1.0, alpha=0.01, beta=0.1) for number in range(20)]
+    result = simulated(tables, seed=seed, variability=0.5, tracks=2, horizon=3000.0)
+    assert largest_through_smallest(result) < 2.0
+
+
+def test_pieces_are_no_longer_than_saves_anything_however_much_the_others_could_wait() -> None:
+    """A third of what the targets leave would be 330s; ten seconds are two hundred fixed costs."""
+    tables = [
+        learning(f"t{number}", period=10.0, alpha=0.05, beta=0.18, priority=10.0 ** (number % 3), target_lag=1000.0)
+        for number in range(12)
+    ]
+    result = simulated(tables, seed=0, variability=0.3, tracks=1, horizon=20_000.0)
+    for table in tables:
+        found = sorted(gains(result, table.name))
+        assert found[int(0.9 * len(found))] * 0.18 <= 15.0
+        assert len(found) > 30, "whatever its priority, it keeps moving"

@@ -52,6 +52,14 @@ class Cost(Protocol):
         """What of an update's time is fixed beyond doubt, however much data it takes."""
         ...
 
+    @property
+    def told_fixed(self) -> tuple[float, float] | None:
+        """What of an update's time is fixed by all that is known, and the standard error of that; None if nothing is.
+
+        It may be less than nothing, by chance: the mean of many tables is right all the same.
+        """
+        ...
+
     def data_within(self, seconds: float, *, freely: float) -> float:
         """How much data an update takes that ends in that time, as far as can be told.
 
@@ -104,6 +112,10 @@ class GivenCost:
     @property
     def certainly_fixed(self) -> float:
         return self.alpha
+
+    @property
+    def told_fixed(self) -> tuple[float, float] | None:
+        return self.alpha, 0.0
 
     def data_within(self, seconds: float, *, freely: float) -> float:  # noqa: ARG002 - what any size takes is known
         return (seconds - self.alpha) / self.beta if self.beta > 0.0 else math.inf
@@ -254,6 +266,16 @@ class CostModel:
     @property
     def _fixed(self) -> float | None:
         """What of each update is fixed at least, by a line through updates of different sizes; None without these."""
+        told = self.told_fixed
+        if told is None or self.seen <= SEASONED:
+            return None
+        alpha, error = told
+        return max(0.0, alpha - (_FEW_ERRORS + _DOUBTS / (self.seen - 2.0)) * error)
+
+    @property
+    def told_fixed(self) -> tuple[float, float] | None:
+        if self.weight == 0.0:
+            return None if self.is_guess else (self.prior_alpha, 0.0)
         weight, per, per_n, per_nn = self.seen, self.inverse, self.inverse_n, self.inverse_nn
         determinant = per * per_nn - per_n * per_n
         if weight <= SEASONED or determinant <= _ONE_SIZE * per_n * per_n:
@@ -262,9 +284,7 @@ class CostModel:
         beta = (per * self.inverse_ne - per_n * self.inverse_e) / determinant
         off = max(0.0, self.inverse_ee - alpha * self.inverse_e - beta * self.inverse_ne)
         error = math.sqrt(off / (weight - 2.0) * per_nn / determinant)
-        if beta < 0.0:
-            alpha = self.inverse_e / per
-        return max(0.0, alpha - (_FEW_ERRORS + _DOUBTS / (weight - 2.0)) * error)
+        return self.inverse_e / per if beta < 0.0 else alpha, error
 
     @property
     def scatter(self) -> tuple[float, float]:

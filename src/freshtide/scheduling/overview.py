@@ -75,7 +75,7 @@ class Overview:
         self._adaptation: Adaptation | None = None
         if policy.adaptive is not None:
             self._adaptation = Adaptation(known, tracks=tracks, settings=policy.adaptive, reach=reach)
-        slack = Slack(known) if policy.chopping == SLACK else None
+        slack = Slack(known, tracks) if policy.chopping == SLACK else None
         self._arrears = Arrears(slack, tracks) if self._ordering.ages else None
         self._situation = Situation(
             known,
