@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,13 @@ from tests.examples import IS_THOROUGH, examples
 # the time. It must have room for all that it compiles: else it throws code away and compiles it anew, for a fifth of
 # the time. By the environment, so that processes which tests start do so as well.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m")
+
+# Every commit waits for the disk: a fifth of the time. What is written into memory is there at once. The slow suite
+# writes to the disk.
+_MEMORY = Path("/dev/shm")
+_MEMORY_BYTES = 4 * 2**30
+if not IS_THOROUGH and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 # A change is judged by the same examples each time; at a desk every run looks at new ones. A busy machine is no fault.
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=examples(100))
