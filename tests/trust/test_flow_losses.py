@@ -114,6 +114,7 @@ def test_what_is_lost_is_told_and_made_anew_and_nothing_is_there_twice(
     shop.warehouse.close()
 
 
+@pytest.mark.slow
 def test_a_table_and_the_catalog_that_are_both_lost_double_nothing(filled: Shop) -> None:
     before = holdings(filled)
     take_away(filled, "sales")
@@ -125,6 +126,7 @@ def test_a_table_and_the_catalog_that_are_both_lost_double_nothing(filled: Shop)
     again.warehouse.close()
 
 
+@pytest.mark.slow
 def test_a_table_goes_on_where_what_belongs_to_it_cannot_be_made_anew(filled: Shop) -> None:
     take_away(filled, "sales__rejects")
     take_away(filled, "unpriced")

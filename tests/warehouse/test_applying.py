@@ -147,6 +147,7 @@ def test_tables_feeds_priorities_and_tracks_change_while_it_runs(running: Runnin
     assert "nothing changes" in freshtide("apply", at=running.folder).stdout
 
 
+@pytest.mark.slow
 def test_a_table_of_the_newest_rows_and_a_view_of_it_are_added_beside_one_that_is_there(running: Running) -> None:
     running.land("sales", "first", 10, 60)
     running.wait_for("large", 60)
@@ -231,6 +232,7 @@ def test_what_is_refused_changes_nothing(running: Running, file: str, text: str,
     running.write("tables/tables.sql", TABLES)
 
 
+@pytest.mark.slow
 def test_a_table_whose_columns_become_others_is_loaded_anew_by_a_run_and_by_the_next_one(running: Running) -> None:
     running.land("sales", "first", 10, 60)
     running.wait_for("large", 60)
@@ -263,6 +265,7 @@ def test_a_table_whose_columns_become_others_is_loaded_anew_by_a_run_and_by_the_
     assert (running.values("sales"), running.values("large")) == ([10, 20, 60, 70], [60, 70])
 
 
+@pytest.mark.slow
 def test_a_table_that_comes_back_counts_from_then_on_and_forgets_no_mean(running: Running) -> None:
     running.land("sales", "first", 10, 60)
     running.wait_for("large", 60)

@@ -80,6 +80,7 @@ def test_a_view_goes_back_to_full_and_trusts_nothing_of_what_was_kept(per_key: S
     assert ways == [Way.ANEW, Way.CHANGES]
 
 
+@pytest.mark.slow
 def test_a_restart_forgets_nothing_of_it(per_key: Shop) -> None:
     teach(per_key, "per_key", dear=Way.FULL)
     for turn in (1, 2):
@@ -100,6 +101,7 @@ def test_where_most_rows_have_changed_all_are_read(per_key: Shop) -> None:
     assert "80 of 108 rows of its sources have changed" in told_of(per_key)
 
 
+@pytest.mark.slow
 def test_a_rebuilt_source_is_most_of_it(per_key: Shop) -> None:
     teach(per_key, "per_key", dear=Way.FULL)
     for turn in (1, 2):
@@ -145,6 +147,7 @@ def test_a_switch_that_was_interrupted_is_made_again(per_key: Shop) -> None:
     assert way_of(again, "per_key") is Way.CHANGES
 
 
+@pytest.mark.slow
 def test_a_view_of_a_view_follows_both_ways(per_key: Shop) -> None:
     again = declared(per_key.again())
     again.view("tops", "SELECT max(total) AS top, count(*) AS keys FROM per_key")

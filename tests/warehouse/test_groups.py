@@ -212,6 +212,7 @@ def test_a_crash_between_the_commits_of_two_tables_is_mended(shop: Shop) -> None
     later.check()
 
 
+@pytest.mark.slow
 def test_revisions_reach_the_tables_of_a_group_and_what_depends_on_them(shop: Shop) -> None:
     declare(shop)
     for _ in rounds(shop):
@@ -272,6 +273,7 @@ def test_a_changed_definition_rebuilds_just_that_table_of_the_group(shop: Shop) 
     later.check()
 
 
+@pytest.mark.slow
 def test_backfill_computes_all_tables_of_the_group_anew(shop: Shop) -> None:
     declare(shop)
     for _ in rounds(shop, 2):

@@ -139,6 +139,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow
 def test_operators_are_followed_while_both_sources_move_and_revise(shop: Shop) -> None:
     shop.events("a")
     shop.events("b")

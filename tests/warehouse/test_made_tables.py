@@ -104,6 +104,7 @@ def test_views_join_facts_with_a_dimension_that_a_flow_keeps_and_follow_it(shop:
     shop.check()
 
 
+@pytest.mark.slow
 def test_a_view_that_reads_the_table_and_what_its_flow_makes_is_computed_once_for_both(shop: Shop) -> None:
     declare(shop, joined="SELECT p.ts, p.plane_id, d.model FROM planes p JOIN dim_models d ON p.model = d.model")
     drop_planes(shop, "1.csv", (0, "a", "A320", 180))
@@ -154,6 +155,7 @@ def test_status_tells_rows_the_last_change_and_the_flow_and_nothing_is_asked_of_
     assert Counter(map(tuple, found.collect())) == {(1, "A320"): 1, (1, "A321"): 1, (2, "B737"): 1}
 
 
+@pytest.mark.slow
 def test_after_a_restart_without_a_catalog_views_follow_what_was_written_last(shop: Shop) -> None:
     declare(shop, seats=SEATS, as_of=AS_OF)
     drop_planes(shop, "1.csv", (0, "a", "A320", 180))
@@ -179,6 +181,7 @@ def test_after_a_restart_without_a_catalog_views_follow_what_was_written_last(sh
     again.warehouse.close()
 
 
+@pytest.mark.slow
 def test_a_backfill_makes_the_dimension_anew_and_views_follow(shop: Shop) -> None:
     declare(shop, seats=SEATS)
     drop_planes(shop, "1.csv", (0, "a", "A320", 180))

@@ -217,6 +217,7 @@ LEVELS = {
 }
 
 
+@pytest.mark.slow
 def test_views_over_views_come_to_one_content_through_restarts_and_changes_in_between(shop: Shop) -> None:
     declare_levels(shop)
     drop_names(shop, "1.csv", x="Xaver", y="Yvonne")

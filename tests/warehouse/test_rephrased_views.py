@@ -104,7 +104,7 @@ WIDER = {
 }
 
 
-@pytest.mark.parametrize("what", slow_except(WIDER, "gains", "renames"))
+@pytest.mark.parametrize("what", slow_except(WIDER, "gains"))
 def test_other_columns_of_the_same_rows_are_computed_from_these_rows(loaded: Shop, what: str) -> None:
     per_key, busy = WIDER[what]
     before = {name: record_of(loaded, name) for name in ("per_key", "busy")}
@@ -122,7 +122,7 @@ def test_other_columns_of_the_same_rows_are_computed_from_these_rows(loaded: Sho
         assert record_of(again, name).number == before[name].number + 2
 
 
-@pytest.mark.parametrize("way", [Way.FULL, Way.CHANGES])
+@pytest.mark.parametrize("way", slow_except([Way.FULL, Way.CHANGES], Way.CHANGES))
 def test_a_view_goes_on_either_way_after_other_columns(shop: Shop, way: Way) -> None:
     declared(shop, PER_KEY, maintain="full" if way is Way.FULL else "incremental")
     for turn in range(3):
@@ -138,9 +138,9 @@ def test_a_view_goes_on_either_way_after_other_columns(shop: Shop, way: Way) -> 
 @pytest.mark.parametrize(
     "other",
     [
-        PER_KEY.replace("AS total", "AS total, max(v) AS top"),
+        pytest.param(PER_KEY.replace("AS total", "AS total, max(v) AS top"), marks=pytest.mark.slow),
         PER_KEY.replace(">= 0", "> 0"),
-        PER_KEY.replace("GROUP BY k", "GROUP BY k HAVING count(*) > 1"),
+        pytest.param(PER_KEY.replace("GROUP BY k", "GROUP BY k HAVING count(*) > 1"), marks=pytest.mark.slow),
         PER_KEY.replace("k, count(*) AS n", "substr(k, 1, 1) AS k, count(*) AS n").replace(
             "BY k", "BY substr(k, 1, 1)"
         ),
@@ -157,6 +157,7 @@ def test_what_gives_other_rows_or_columns_is_computed_anew(loaded: Shop, other: 
     assert files_of(again)["busy"] == before["busy"]
 
 
+@pytest.mark.slow
 def test_the_catalog_that_knows_the_former_words_can_be_lost(loaded: Shop) -> None:
     loaded.warehouse.close()
     loaded.lose_catalog()

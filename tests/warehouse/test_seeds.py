@@ -53,6 +53,11 @@ class Folder:
             assert warehouse.run_once().failed == {}
             assert all(result.passed for result in warehouse.audit())
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the view has its first version."""
+        return (self.root / "warehouse/named/_delta_log/00000000000000000000.json").exists()
+
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
         return sorted(pl.read_delta(str(self.root / "warehouse" / table)).select(*columns).rows())
 
@@ -85,7 +90,7 @@ def test_a_seed_that_gets_other_columns_while_a_run_goes_on_is_put_aside_until_t
     edited = iter(["code,name,rank,euro\nde,Deutschland,1,true\n"])
 
     def is_put_aside() -> bool:
-        if not (folder.root / "warehouse/named/_delta_log").exists():
+        if not folder.is_named:
             return False
         for text in edited:
             folder.write("seeds/countries.csv", text)
@@ -105,7 +110,7 @@ def test_a_seed_that_is_edited_while_a_run_goes_on_is_followed(folder: Folder) -
 
     def is_followed() -> bool:
         """Edit the seed whenever what it said before has come through."""
-        if not (folder.root / "warehouse/named/_delta_log").exists():
+        if not folder.is_named:
             return False
         if folder.rows("named", "v", "name")[0][1] != folder.last:
             return False

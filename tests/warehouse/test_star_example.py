@@ -86,6 +86,7 @@ def run(star: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_views_are_what_duckdb_makes_of_the_raw_files_also_after_dimensions_have_changed(star: Path) -> None:
     assert freshtide("validate", at=star).returncode == 0
     run(star)

@@ -25,6 +25,10 @@ def says_the_same(feed: Feed, other: Feed) -> bool:
     return replace(feed, origin=None) == replace(other, origin=None)
 
 
+# A file that holds everything is edited where it lies. There are few of them, so they are looked at often.
+_EDITED_IN_PLACE = 1.0
+
+
 class FeedSet:
     """Watches feeds and admits what settles in them.
 
@@ -66,7 +70,9 @@ class FeedSet:
                 feed,
                 self._root,
                 known=self._known(feed, known.get(feed.name, {})),
-                sweep_interval=self._sweep_interval,
+                sweep_interval=min(self._sweep_interval, _EDITED_IN_PLACE)
+                if feed.is_replaced
+                else self._sweep_interval,
                 disk=self._disk,
             )
             folders[feed.name] = WatchedFolder(feed, watcher, self._ledger, disk=self._disk, room=self._room)

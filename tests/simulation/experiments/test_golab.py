@@ -103,6 +103,7 @@ def test_figure_11_chopping_pays(figure: Callable[[int], At]) -> None:
     assert at(1.05)["Chopping"] < 0.9 * at(1.05)["No chopping"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stretch", [0.5, 2.0])
 def test_the_shapes_do_not_hang_on_how_long_it_is_slow(stretch: float) -> None:
     """The paper gives no lengths: half and twice those that were chosen tell the same."""
