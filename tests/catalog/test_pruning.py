@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from sqlalchemy import create_engine
 
 from freshtide.catalog import Catalog, RequestKind, UpdateRow, UpdateStatus
@@ -19,6 +20,7 @@ def an_update(number: int) -> UpdateRow:
     )
 
 
+@pytest.mark.slow
 def test_only_so_many_updates_are_kept_and_none_that_still_runs(catalog: Catalog, url: str) -> None:
     running = catalog.updates.start(an_update(0))
     for number in range(1, 2_500):

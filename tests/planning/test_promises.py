@@ -16,7 +16,7 @@ from freshtide.planning import Assurance, Demand, promises
 from freshtide.project import parse_scheduler
 from freshtide.scheduling import TARGET_LAGS, Adaptive, Policy, adaptive_policy
 from freshtide.simulation import SimulatedTable, Simulation, Stream, Workload
-from tests.examples import examples
+from tests.examples import IS_THOROUGH, examples
 
 from .demanding import asks, calm_sets, demand_sets, workload_of
 
@@ -259,7 +259,7 @@ def test_no_simulated_run_of_group_and_run_breaks_a_bound(demands: list[Demand],
     assert_kept(demands, named("group-and-run"), tracks)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=100 if IS_THOROUGH else 6)
 @given(demands=demand_sets(), tracks=st.integers(1, 3))
 def test_no_simulated_run_of_the_default_scheduler_breaks_a_bound(demands: list[Demand], tracks: int) -> None:
     assert_kept(demands, TARGET_LAGS, tracks)

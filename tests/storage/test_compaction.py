@@ -125,6 +125,7 @@ def test_compacted_files_are_pruned_by_time_like_others(tmp_path: Path) -> None:
         assert snapshot.between(micros_after(33), None) == ()
 
 
+@pytest.mark.slow
 def test_after_three_hundred_updates_the_files_are_still_few(tmp_path: Path) -> None:
     table = opened(tmp_path / "t")
     most = 0

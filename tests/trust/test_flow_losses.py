@@ -152,6 +152,7 @@ def test_a_table_goes_on_where_what_belongs_to_it_cannot_be_made_anew(filled: Sh
     again.warehouse.close()
 
 
+@pytest.mark.slow
 def test_a_history_that_cannot_be_had_again_is_told_and_begins_anew_when_it_is_moved_away(shop: Shop) -> None:
     declared(shop, dated=False)
     shop.drop_events("sales", "1.csv", [(1, "a", 1), (2, "b", "")])

@@ -59,9 +59,9 @@ GOOD, BAD, OLDER = [(1, "a", 10)], [(2, "a", -1)], [(0, "a", 3)]
     ("steps", "left"),
     [
         ([[GOOD], [BAD]], {}),
-        ([[GOOD, BAD]], {}),
-        ([[BAD], [GOOD]], {}),
-        ([[GOOD], [OLDER]], {"a": 10}),
+        pytest.param([[GOOD, BAD]], {}, marks=pytest.mark.slow),
+        pytest.param([[BAD], [GOOD]], {}, marks=pytest.mark.slow),
+        pytest.param([[GOOD], [OLDER]], {"a": 10}, marks=pytest.mark.slow),
         ([[GOOD], [BAD], [OLDER], [[(2, "a", 7)]]], {"a": 7}),
         ([[GOOD], [BAD], [[(3, "a", 8)]], [BAD]], {"a": 8}),
     ],
@@ -196,7 +196,8 @@ def seconds(moment: datetime) -> int:
     return round(moment.timestamp() - START)
 
 
-@pytest.mark.parametrize("seed", slow_except(range(3), 0))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 def test_views_over_update_tables_are_their_queries_whatever_comes(shop: Shop, seed: int) -> None:
     rng = random.Random(seed)
     update_table(shop, "a", "ts, k, v FROM STREAM a_feed WHERE v > -2")

@@ -145,7 +145,7 @@ def test_views_are_their_queries_in_many_more_worlds(
     ("late", "grouped"),
     [
         pytest.param(60, False, id="declared lateness", marks=pytest.mark.slow),
-        pytest.param(None, False, id="no declared lateness"),
+        pytest.param(None, False, id="no declared lateness", marks=pytest.mark.slow),
         pytest.param(None, True, id="in groups", marks=pytest.mark.slow),
     ],
 )

@@ -346,6 +346,7 @@ def test_many_small_files_are_loaded_without_a_job(shop: Shop, spark: SparkSessi
     assert sum(shop.bag("a").values()) == 60 * 130
 
 
+@pytest.mark.slow
 def test_large_updates_take_the_other_way_to_the_same_table(shop: Shop) -> None:
     shop.warehouse.close()
     large = Shop(shop.root, shop._spark, large_update="1kB")

@@ -20,7 +20,7 @@ from pyarrow import orc
 
 from freshtide.core.errors import ProjectError
 from freshtide.feeds import local_times
-from tests.examples import examples
+from tests.examples import examples, slow_except
 from tests.feeds.clocks import changes, instant_of
 from tests.warehouse.shop import START, Shop
 
@@ -97,7 +97,7 @@ def newest(shop: Shop, name: str) -> datetime:
     return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=round((found + START) * 1_000_000))
 
 
-@pytest.mark.parametrize("write", ALL)
+@pytest.mark.parametrize("write", slow_except(ALL, *ALL[:2]))
 def test_times_without_an_offset_are_local_times_of_the_feeds_zone(shop: Shop, write: Write) -> None:
     times = [datetime(2026, 1, 15, 12), datetime(2025, 7, 15, 12), GAP, TWICE]
     format_, content = write(times)
@@ -145,7 +145,7 @@ def test_times_with_an_offset_keep_their_instants(shop: Shop) -> None:
         ("epoch_seconds", "1777636800", datetime(2026, 5, 1, 12, tzinfo=UTC)),
     ],
 )
-@pytest.mark.parametrize("format_", ["csv", "avro"])
+@pytest.mark.parametrize("format_", slow_except(["csv", "avro"], "csv"))
 def test_times_in_a_format_of_their_own_are_local_unless_they_say_more(
     shop: Shop, format_: str, pattern: str, written: str, expected: datetime
 ) -> None:

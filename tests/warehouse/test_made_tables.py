@@ -116,6 +116,7 @@ def test_a_view_that_reads_the_table_and_what_its_flow_makes_is_computed_once_fo
     shop.check()
 
 
+@pytest.mark.slow
 def test_what_a_flow_writes_without_a_change_computes_nothing_anew(shop: Shop) -> None:
     declare(shop, seats=SEATS)
     drop_planes(shop, "1.csv", (0, "a", "A320", 180), (0, "b", "B737", 160))

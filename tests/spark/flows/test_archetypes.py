@@ -30,7 +30,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tpch_data(SCALE, cache=tmp_path_factory.mktemp("tpch"))
 
 
-@pytest.mark.parametrize("name", slow_except(ARCHETYPES, "butterfly"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARCHETYPES)
 def test_an_archetype_under_the_mixed_policy_gives_the_rows_of_plain_queries(
     name: str, bench: FlowBench, data: Path
 ) -> None:

@@ -85,7 +85,7 @@ def contents(seed: int, steps: int) -> list[Content]:
 
 
 @pytest.mark.parametrize("seed", slow_except(range(8), 0))
-@pytest.mark.parametrize("form", slow_except([*FORMS, *RANGES], "lateral", "numbers"))
+@pytest.mark.parametrize("form", slow_except([*FORMS, *RANGES], "lateral"))
 def test_it_is_followed_through_ties_nulls_late_and_removed_rows(
     session: SparkSession, tmp_path: Path, form: str, seed: int
 ) -> None:

@@ -57,7 +57,7 @@ FOLLOWED = {
 }
 
 
-@pytest.mark.parametrize("what", FOLLOWED)
+@pytest.mark.parametrize("what", slow_except(FOLLOWED, "fixed values in both", "rows that are dealt out"))
 def test_these_are_followed_as_well(session: SparkSession, tmp_path: Path, what: str) -> None:
     try_out(session, FOLLOWED[what], seed=1, folder=tmp_path)
 
