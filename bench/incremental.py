@@ -228,7 +228,10 @@ def _ratio(seen: _Seen) -> float:
     return median(seen.from_changes) / median(seen.in_full)
 
 
-def _growth(seen: _Seen) -> float:
+def _growth(seen: _Seen) -> float | None:
+    """None where the last ten would be among the first."""
+    if len(seen.from_changes) < 2 * _TENTH:
+        return None
     return mean(seen.from_changes[-_TENTH:]) / mean(seen.from_changes[:_TENTH])
 
 

@@ -21,7 +21,7 @@ def peer_rows(files: Mapping[str, Sequence[Path]], query: str) -> pa.Table:
         database.execute("SET TimeZone = 'UTC'")
         for name, paths in files.items():
             database.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({[str(path) for path in paths]})")
-        return database.execute(query).to_arrow_table()
+        return database.sql(query).to_arrow_table()
 
 
 def difference(have: pa.Table, want: pa.Table) -> str | None:

@@ -1,8 +1,9 @@
 """TPC-H as what arrives: all of a scale factor at first, then batches of new orders with their lines.
 
-The rows are those of tpchgen-cli. A batch is about a thousandth of all orders, chosen by their keys, once more under keys
-that TPC-H leaves free for new orders: of 32 keys in a row it uses the first eight. Orders and lines carry the moment at
-which they came, because TPC-H has none. Customers, parts, suppliers and the like do not change: they are reference data.
+The rows are those of tpchgen-cli. A batch is about a thousandth of all orders, chosen by their keys, once more under
+keys that TPC-H leaves free for new orders: of 32 keys in a row it uses the first eight. Orders and lines carry the
+moment at which they came, because TPC-H has none. Customers, parts, suppliers and the like do not change: they are
+reference data.
 """
 
 from __future__ import annotations
