@@ -10,6 +10,8 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from freshtide.core.errors import FreshtideError
@@ -343,3 +345,15 @@ def test_a_dimension_that_changes_while_facts_come_is_followed_in_a_run_that_goe
     shop.warehouse.run(until=or_too_late(is_all_there))
     assert is_all_there()
     shop.check()
+
+
+def test_rows_of_which_nothing_is_required_are_loaded_from_parquet(shop: Shop) -> None:
+    folder = shop.root / "landing" / "parts"
+    folder.mkdir(parents=True)
+    schema = {"part": "bigint", "name": "string"}
+    shop.warehouse.feed("parts_feed", path=f"{folder}/*.parquet", format="parquet", schema=schema, settle="renamed")
+    shop.warehouse.sql("CREATE STREAMING TABLE parts AS SELECT * FROM STREAM parts_feed")
+    pq.write_table(pa.table({"part": [1, None], "name": [None, "bolt"]}), folder / "1.parquet")
+    shop.warehouse.run_once()
+    rows = shop.warehouse.read("parts").collect()
+    assert {(row.part, row.name) for row in rows} == {(1, None), (None, "bolt")}

@@ -186,7 +186,7 @@ class FeedReader:
             columns=self.columns,
             layouts=tuple(layouts) or (self._without_files,),
             parsed=parsed,
-            judgement=Judgement(unfit=" OR ".join(unfit), late=late, time=time),
+            judgement=Judgement(unfit=" OR ".join(unfit) or "false", late=late, time=time),
             beyond=beyond,
             partitions=self.partitions,
             lines=lines,
