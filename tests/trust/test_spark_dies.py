@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pyspark.sql import DataFrameReader
 from freshtide.core.arrivals import ArrivalState
 from freshtide.spark import DataFrame, SparkSession
 from tests.trust.runs import running
+from tests.waiting import wait_until
 from tests.warehouse.shop import Shop, stamp
 
 _REPOSITORY = Path(__file__).parents[2]
@@ -79,7 +81,7 @@ def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away
     folders = shop.warehouse.workbench.computer.health.own_folders
     with running(shop) as run:
         for folder in folders:
-            shutil.rmtree(folder)
+            wait_until(partial(_is_removed, folder))
         for number in range(2, 6):
             shop.drop("f", f"{number}.json", f'{{"ts": "{stamp(number)}", "v": {number}}}\n')
         run.wait_for(lambda: shop.freshness("v") == 5 and _uses_all_of_its_folders(spark))
@@ -87,6 +89,15 @@ def test_files_are_not_to_blame_for_spark_s_own_folders_having_been_cleaned_away
     assert shop.warehouse.workbench.catalog.arrivals.in_state(ArrivalState.QUARANTINED) == []
     shop.check()
     shop.warehouse.close()
+
+
+def _is_removed(folder: Path) -> bool:
+    """Whether a folder could be removed; not while Spark puts something into it."""
+    try:
+        shutil.rmtree(folder)
+    except OSError:
+        return False
+    return True
 
 
 def _uses_all_of_its_folders(spark: SparkSession) -> bool:
